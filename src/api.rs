@@ -1,0 +1,4 @@
+//! The one list of methods that a host can call, and what they do.
+
+pub mod methods;
+pub mod types;

@@ -1,0 +1,224 @@
+//! What a user may configure, after everything that can be wrong with it has been found.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::names::ServerName;
+
+/// A whole configuration: every value checked and every `${VAR}` expanded.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Config {
+    pub servers: BTreeMap<ServerName, ServerConfig>,
+    pub tool_search: ToolSearchConfig,
+    pub output: OutputConfig,
+}
+
+/// One entry of `mcp_servers`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerConfig {
+    pub enabled: bool,
+    pub transport: TransportConfig,
+    pub tools: ToolFilter,
+    /// How long a call may be silent; progress starts it anew.
+    pub timeout: Duration,
+    /// How long a call may take in all.
+    pub max_timeout: Duration,
+    /// From the start of the process to its list of tools.
+    pub connect_timeout: Duration,
+    /// Calls in flight at once; `None` for no limit.
+    pub max_concurrency: Option<usize>,
+    /// How often an idle connection is checked; `None` for never.
+    pub keepalive: Option<Duration>,
+    pub protocol: Protocol,
+    pub trust: Trust,
+    pub approval: Approval,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TransportConfig {
+    Stdio(StdioConfig),
+    Http(HttpConfig),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StdioConfig {
+    pub command: String,
+    pub args: Vec<String>,
+    /// Laid over the safe part of the sidecar's own environment.
+    pub env: BTreeMap<String, String>,
+    /// Names of variables passed on from the sidecar's own environment.
+    pub env_from: Vec<String>,
+    pub cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpConfig {
+    /// To the letter, without outer blanks.
+    pub url: String,
+    pub headers: BTreeMap<String, String>,
+    /// Whether the old HTTP+SSE transport is asked for.
+    pub sse: bool,
+}
+
+/// Which of a server's tools are used, by the names that the server gave them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolFilter {
+    /// Globs; `None` for all.
+    pub include: Option<Vec<String>>,
+    /// Globs; wins over `include`.
+    pub exclude: Vec<String>,
+}
+
+/// Which revisions of MCP are tried, in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// `initialize` first, the stateless revision on a refusal that says so.
+    #[default]
+    Auto,
+    /// The stateless revision first.
+    Stateless,
+    /// `initialize` only.
+    Legacy,
+}
+
+/// Whether a server's own words about its tools are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Trust {
+    #[default]
+    Full,
+    /// Hints are not believed, and a tool whose definition changed needs approval again.
+    Untrusted,
+}
+
+/// What happens before a tool is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Approval {
+    #[default]
+    Allow,
+    /// The host is asked.
+    Ask,
+    Deny,
+}
+
+/// `tools.tool_search`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSearchConfig {
+    pub enabled: ToolSearchMode,
+    /// Percent of the model's context, 0 to 100.
+    pub threshold_pct: f64,
+    /// 1 to `max_search_limit`.
+    pub search_default_limit: usize,
+    /// 1 to 50.
+    pub max_search_limit: usize,
+    pub decision: DecisionScope,
+    /// Estimated tokens of whole schemas in one search result.
+    pub hit_tokens: usize,
+    pub encoder: Encoder,
+    /// A model's words → the name of a tool, as the model sees it.
+    pub aliases: BTreeMap<String, String>,
+    /// The name of a tool, as the model sees it → further words to find it by.
+    pub keywords: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolSearchMode {
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+/// For how long a decision between direct and bridged holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DecisionScope {
+    #[default]
+    Turn,
+    /// The first decision of a session is kept until it is closed.
+    Session,
+}
+
+/// The sentence encoder behind the ranking.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Encoder {
+    #[default]
+    Off,
+    /// A model found in the data folder or in an installed Python package.
+    Auto,
+    Path(PathBuf),
+}
+
+/// `tools.output`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OutputConfig {
+    /// Characters of a result that reach the model; `None` for the default.
+    pub max_chars: Option<usize>,
+    /// Where longer results are kept whole; `None` for a private folder of the system's temporary one.
+    pub spill_dir: Option<PathBuf>,
+}
+
+impl ServerConfig {
+    /// A server of this transport with every other value at its default.
+    pub fn new(transport: TransportConfig) -> ServerConfig {
+        ServerConfig {
+            enabled: true,
+            transport,
+            tools: ToolFilter::default(),
+            timeout: Duration::from_secs(300),
+            max_timeout: Duration::from_secs(3600),
+            connect_timeout: Duration::from_secs(60),
+            max_concurrency: None,
+            keepalive: Some(Duration::from_secs(180)),
+            protocol: Protocol::default(),
+            trust: Trust::default(),
+            approval: Approval::default(),
+        }
+    }
+}
+
+impl Default for ToolSearchConfig {
+    fn default() -> ToolSearchConfig {
+        ToolSearchConfig {
+            enabled: ToolSearchMode::Auto,
+            threshold_pct: 10.0,
+            search_default_limit: 5,
+            max_search_limit: 20,
+            decision: DecisionScope::Turn,
+            hit_tokens: 800,
+            encoder: Encoder::Off,
+            aliases: BTreeMap::new(),
+            keywords: BTreeMap::new(),
+        }
+    }
+}
+
+/// Something wrong with a configuration, where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub severity: Severity,
+    pub message: String,
+    /// JSON pointer (RFC 6901).
+    pub path: String,
+    pub range: Option<Range>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Error,
+    Warning,
+    Hint,
+}
+
+/// Zero-based, the end exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    pub start: Position,
+    pub end: Position,
+}
+
+/// Zero-based; `character` counts UTF-16 code units, as in LSP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub line: u32,
+    pub character: u32,
+}

@@ -1,0 +1,9 @@
+//! A sidecar for AI agents that have more MCP tools than their model can bear.
+
+// The core: values in, values out.
+pub mod catalog;
+pub mod config;
+pub mod names;
+
+// The surface.
+pub mod api;
