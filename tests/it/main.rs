@@ -1,0 +1,3 @@
+//! Tests that look at toolcrib from outside, in one binary.
+
+mod house;
