@@ -7,3 +7,4 @@ pub mod names;
 
 // The surface.
 pub mod api;
+pub mod rpc;

@@ -1,0 +1,4 @@
+//! Tests of the whole, each area in a module of its own.
+
+mod endpoint;
+mod host;
