@@ -8,3 +8,4 @@ pub mod search;
 
 // The surface.
 pub mod api;
+pub mod rpc;
