@@ -95,7 +95,7 @@ mod tests {
             .sum();
         let tokens_at_least = characters / 5;
         let tokens_at_most = characters / 3;
-        assert!(tokens_at_least > 42 * 150 && tokens_at_least > 3_200);
+        assert!(tokens_at_least > 42 * 150);
         assert!(tokens_at_most < 20_000);
     }
 }

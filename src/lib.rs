@@ -9,4 +9,5 @@ pub mod names;
 pub mod api;
 
 // The fronts.
+pub mod cli;
 pub mod demo;
