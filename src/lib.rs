@@ -9,3 +9,7 @@ pub mod search;
 // The surface.
 pub mod api;
 pub mod rpc;
+
+// The fronts.
+pub mod cli;
+pub mod demo;
