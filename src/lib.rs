@@ -7,3 +7,6 @@ pub mod names;
 
 // The surface.
 pub mod api;
+
+// The fronts.
+pub mod codegen;
