@@ -13,3 +13,6 @@ pub mod rpc;
 // The fronts.
 pub mod cli;
 pub mod demo;
+
+// The fronts.
+pub mod codegen;
