@@ -12,7 +12,5 @@ pub mod rpc;
 
 // The fronts.
 pub mod cli;
-pub mod demo;
-
-// The fronts.
 pub mod codegen;
+pub mod demo;
