@@ -6,6 +6,9 @@ pub mod config;
 pub mod names;
 pub mod search;
 
+// The shell.
+pub mod config_file;
+
 // The surface.
 pub mod api;
 pub mod rpc;
