@@ -4,16 +4,19 @@
 pub mod catalog;
 pub mod config;
 pub mod names;
+pub mod schema;
 pub mod search;
+pub mod text;
+pub mod tokens;
 
-// The shell.
+// The shell: processes and change.
 pub mod config_file;
 
-// The surface.
+// The surface: methods and messages.
 pub mod api;
 pub mod rpc;
 
-// The fronts.
+// The fronts: they translate.
 pub mod cli;
 pub mod codegen;
 pub mod demo;
