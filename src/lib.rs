@@ -4,9 +4,13 @@
 pub mod catalog;
 pub mod config;
 pub mod names;
+pub mod search;
 
 // The surface.
 pub mod api;
+pub mod rpc;
 
 // The fronts.
+pub mod cli;
 pub mod codegen;
+pub mod demo;

@@ -1,0 +1,10 @@
+//! Speaks JSON-RPC with the host over two byte streams.
+
+pub mod endpoint;
+pub mod frame;
+pub mod lane;
+pub mod message;
+mod output;
+pub mod peer;
+pub mod stdio;
+pub mod table;
