@@ -5,5 +5,8 @@ pub mod catalog;
 pub mod config;
 pub mod names;
 
+// The shell: it owns processes and change.
+pub mod server;
+
 // The surface.
 pub mod api;
