@@ -11,6 +11,7 @@ pub mod tokens;
 
 // The shell: processes and change.
 pub mod config_file;
+pub mod server;
 
 // The surface: methods and messages.
 pub mod api;

@@ -1,6 +1,8 @@
 //! Tests that look at toolcrib from outside, in one binary.
 
-mod house;
-
 mod endpoint;
 mod host;
+mod house;
+mod server;
+mod server_fakes;
+mod server_processes;
