@@ -4,6 +4,7 @@
 pub mod catalog;
 pub mod config;
 pub mod names;
+pub mod search;
 
 // The surface.
 pub mod api;

@@ -1,0 +1,3 @@
+//! Which tools answer a query best?
+
+pub mod vectors;
