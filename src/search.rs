@@ -10,6 +10,7 @@ use crate::search::layer::{Layer, Statistics};
 use crate::search::rank::Shelf;
 use crate::search::weights::Weights;
 
+pub mod vectors;
 pub mod fields;
 mod layer;
 mod lexicon;
