@@ -158,6 +158,8 @@ pub struct Catalog {
     tools: Tools,
     characters: usize,
     warnings: Arc<[Warning]>,
+    /// Every server by its folded name.
+    folded_servers: Arc<BTreeMap<String, ServerName>>,
 }
 
 /// What one server adds to the catalog.
@@ -254,6 +256,14 @@ impl Catalog {
         &self.warnings
     }
 
+    /// The server that a tool's own name claims it for, if that is another's: `github__create_issue` of a server `notes`.
+    pub(crate) fn claimed_server(&self, tool: &Tool) -> Option<&ServerName> {
+        let own = tool.server()?;
+        let (claimed, _) = tool.original_name().split_once("__")?;
+        let claimed = self.folded_servers.get(&fold(claimed))?;
+        (fold(own.as_str()) != fold(claimed.as_str())).then_some(claimed)
+    }
+
     fn next(&self, mut servers: BTreeMap<ServerName, ServerTools>, plain: Tools) -> Catalog {
         let (tools, renamed) = with_unique_names(&plain);
         for (name, server) in &mut servers {
@@ -264,50 +274,35 @@ impl Catalog {
                 server.listed.clone()
             };
         }
-        let mut warnings: Vec<Warning> = Vec::new();
-        for server in servers.values() {
-            warnings.extend(server.warnings.iter().cloned());
-        }
-        warnings.extend(posing_as_others(&tools, &servers));
-        Catalog {
+        let by_fold = servers
+            .keys()
+            .map(|server| (fold(server.as_str()), server.clone()));
+        let mut catalog = Catalog {
             generation: self.generation + 1,
             characters: tools.iter().map(|tool| tool.characters()).sum(),
+            folded_servers: Arc::new(by_fold.collect()),
+            warnings: Arc::default(),
             servers,
             plain,
             tools,
-            warnings: warnings.into(),
+        };
+        let mut warnings: Vec<Warning> = Vec::new();
+        for server in catalog.servers.values() {
+            warnings.extend(server.warnings.iter().cloned());
         }
+        warnings.extend(catalog.tools.iter().filter_map(|tool| catalog.posing(tool)));
+        catalog.warnings = warnings.into();
+        catalog
     }
-}
 
-/// The server that a tool's own name claims it for, if that is another's: `github__create_issue` of a server `notes`.
-pub(crate) fn claimed_server<'a>(
-    tool: &Tool,
-    servers: impl Iterator<Item = &'a ServerName>,
-) -> Option<&'a ServerName> {
-    let own = tool.server()?;
-    let (claimed, _) = tool.original_name().split_once("__")?;
-    let claimed = fold(claimed);
-    let mut others = servers.filter(|other| *other != own);
-    others.find(|other| fold(other.as_str()) == claimed)
-}
-
-fn posing_as_others(
-    tools: &[Arc<Tool>],
-    servers: &BTreeMap<ServerName, ServerTools>,
-) -> Vec<Warning> {
-    let posing = tools
-        .iter()
-        .filter_map(|tool| Some((tool, claimed_server(tool, servers.keys())?)));
-    posing
-        .map(|(tool, claimed)| {
-            let message = format!(
-                "the name `{}` imitates a tool of the server `{claimed}`",
-                tool.original_name()
-            );
-            Warning::of_tool(WarningKind::LookAlike, tool, message)
-        })
-        .collect()
+    fn posing(&self, tool: &Tool) -> Option<Warning> {
+        let claimed = self.claimed_server(tool)?;
+        let message = format!(
+            "the name `{}` imitates a tool of the server `{claimed}`",
+            tool.original_name()
+        );
+        Some(Warning::of_tool(WarningKind::LookAlike, tool, message))
+    }
 }
 
 /// All tools but a server's, and its new ones, in order.

@@ -1,9 +1,14 @@
 //! A sidecar for AI agents that have more MCP tools than their model can bear.
 
 // The core: values in, values out.
+pub mod assembly;
+pub mod bridge;
+pub mod call;
 pub mod catalog;
 pub mod config;
 pub mod names;
+pub mod output;
+pub mod policy;
 pub mod schema;
 pub mod search;
 pub mod text;

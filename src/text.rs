@@ -166,8 +166,8 @@ fn skip_escape_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
             chars.next();
             for _ in 0..LONGEST {
                 match chars.peek() {
-                    Some(c) if matches!(c, ' '..='?') => chars.next(),
-                    Some(c) if matches!(c, '@'..='~') => {
+                    Some(' '..='?') => chars.next(),
+                    Some('@'..='~') => {
                         chars.next();
                         return;
                     }

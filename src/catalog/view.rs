@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::catalog::scope::Scope;
-use crate::catalog::{Catalog, Tool, claimed_server};
+use crate::catalog::{Catalog, Tool};
 use crate::text::fold;
 
 /// What one session may see and call: its host's tools, and those of the catalog that its scope admits.
@@ -122,7 +122,7 @@ impl<'a> View<'a> {
 
     /// Whether a tool does not claim to be another server's: only its full name leads to one that does.
     fn is_honest(&self, tool: &Tool) -> bool {
-        claimed_server(tool, self.catalog.servers.keys()).is_none()
+        self.catalog.claimed_server(tool).is_none()
     }
 
     fn host_names(&self) -> BTreeSet<&'a str> {
