@@ -31,7 +31,10 @@ pub enum GenerateError {
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),
     #[error("`{path}`: {error}")]
-    File { path: &'static str, error: io::Error },
+    File {
+        path: &'static str,
+        error: io::Error,
+    },
 }
 
 /// A file that is made and never written by hand.
@@ -48,10 +51,22 @@ pub fn generate() -> Result<Vec<GeneratedFile>, GenerateError> {
     let file = |path, content| GeneratedFile { path, content };
     Ok(vec![
         file("schema/openrpc.json", openrpc::document()?),
-        file("clients/python/src/toolcrib/types.py", python::types(&contract)?),
-        file("clients/python/src/toolcrib/_methods.py", python::methods(&contract)?),
-        file("clients/typescript/src/types.ts", typescript::types(&contract)?),
-        file("clients/typescript/src/methods.ts", typescript::methods(&contract)?),
+        file(
+            "clients/python/src/toolcrib/types.py",
+            python::types(&contract)?,
+        ),
+        file(
+            "clients/python/src/toolcrib/_methods.py",
+            python::methods(&contract)?,
+        ),
+        file(
+            "clients/typescript/src/types.ts",
+            typescript::types(&contract)?,
+        ),
+        file(
+            "clients/typescript/src/methods.ts",
+            typescript::methods(&contract)?,
+        ),
         file("clients/go/types.go", go::types(&contract)?),
         file("clients/go/methods.go", go::methods(&contract)?),
     ])
@@ -65,7 +80,12 @@ pub fn check(root: &Path) -> Result<Vec<&'static str>, GenerateError> {
             Ok(content) if content == file.content.as_bytes() => {}
             Ok(_) => stale.push(file.path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => stale.push(file.path),
-            Err(error) => return Err(GenerateError::File { path: file.path, error }),
+            Err(error) => {
+                return Err(GenerateError::File {
+                    path: file.path,
+                    error,
+                });
+            }
         }
     }
     Ok(stale)
@@ -101,6 +121,8 @@ fn with_values(doc: &str, values: &[EnumValue]) -> String {
         .collect();
     match documented.is_empty() {
         true => doc.to_string(),
-        false => format!("{doc}\n\n{}", documented.join("\n")).trim().to_string(),
+        false => format!("{doc}\n\n{}", documented.join("\n"))
+            .trim()
+            .to_string(),
     }
 }

@@ -16,6 +16,7 @@ pub mod tokens;
 
 // The shell: processes and change.
 pub mod config_file;
+pub mod hub;
 pub mod server;
 
 // The surface: methods and messages.

@@ -10,7 +10,6 @@ use crate::search::layer::{Layer, Statistics};
 use crate::search::rank::Shelf;
 use crate::search::weights::Weights;
 
-pub mod vectors;
 pub mod fields;
 mod layer;
 mod lexicon;
@@ -19,6 +18,7 @@ mod query;
 mod rank;
 mod segment;
 mod synonyms;
+pub mod vectors;
 mod weights;
 mod words;
 
@@ -82,6 +82,12 @@ pub enum Verdict {
     Weak,
     /// No tool has anything to do with the query.
     Nothing,
+}
+
+impl Default for Index {
+    fn default() -> Index {
+        Index::new(Options::default())
+    }
 }
 
 impl Index {

@@ -2,23 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-
 use crate::catalog::Tool;
+use crate::config::filter::{BadGlob, Globs};
 
 /// A filter on the tools of servers; the default lets every tool in. The host's own tools are always in.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scope {
     servers: Option<BTreeSet<String>>,
-    include: Option<GlobSet>,
-    exclude: Option<GlobSet>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{glob}` is not a glob: {reason}")]
-pub struct BadGlob {
-    pub glob: String,
-    pub reason: String,
+    include: Option<Globs>,
+    exclude: Option<Globs>,
 }
 
 impl Scope {
@@ -30,8 +22,14 @@ impl Scope {
     ) -> Result<Scope, BadGlob> {
         Ok(Scope {
             servers: servers.map(|names| names.iter().cloned().collect()),
-            include: include.map(globs).transpose()?,
-            exclude: exclude.map(globs).transpose()?,
+            include: include
+                .map(<[String]>::to_vec)
+                .map(Globs::new)
+                .transpose()?,
+            exclude: exclude
+                .map(<[String]>::to_vec)
+                .map(Globs::new)
+                .transpose()?,
         })
     }
 
@@ -47,28 +45,12 @@ impl Scope {
             && self
                 .include
                 .as_ref()
-                .is_none_or(|globs| globs.is_match(name))
+                .is_none_or(|globs| globs.contains(name))
             && !self
                 .exclude
                 .as_ref()
-                .is_some_and(|globs| globs.is_match(name))
+                .is_some_and(|globs| globs.contains(name))
     }
-}
-
-fn globs(list: &[String]) -> Result<GlobSet, BadGlob> {
-    let bad = |glob: &str, error: globset::Error| BadGlob {
-        glob: glob.to_owned(),
-        reason: error.kind().to_string(),
-    };
-    let mut set = GlobSetBuilder::new();
-    for glob in list {
-        let compiled = GlobBuilder::new(glob)
-            .literal_separator(false)
-            .build()
-            .map_err(|error| bad(glob, error))?;
-        set.add(compiled);
-    }
-    set.build().map_err(|error| bad(&list.join(", "), error))
 }
 
 #[cfg(test)]

@@ -26,12 +26,17 @@ pub fn go_exported(name: &str) -> String {
 /// `class` → `class_`.
 pub fn python(name: &str) -> String {
     const KEYWORDS: [&str; 35] = [
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-        "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in",
-        "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
+        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
+        "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
+        "try", "while", "with", "yield",
     ];
     let name = snake(name);
-    if KEYWORDS.contains(&name.as_str()) { name + "_" } else { name }
+    if KEYWORDS.contains(&name.as_str()) {
+        name + "_"
+    } else {
+        name
+    }
 }
 
 fn words(name: &str) -> Vec<String> {
