@@ -7,6 +7,7 @@ pub mod filter;
 mod json_schema;
 pub mod keys;
 pub mod kind;
+pub mod outline;
 mod parse;
 pub mod pointer;
 pub mod problem;
