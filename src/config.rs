@@ -1,12 +1,13 @@
 //! What a user may configure, after everything that can be wrong with it has been found.
 
-pub mod diff;
+mod diff;
 pub mod document;
 mod expand;
 pub mod filter;
-pub mod json_schema;
+mod json_schema;
 pub mod keys;
 pub mod kind;
+pub mod outline;
 mod parse;
 pub mod pointer;
 pub mod problem;
@@ -51,6 +52,16 @@ pub fn parse_value(
     parse::tree(&Node::of_object(value), Vec::new(), base, &lookup)
 }
 
+/// What changes when `new` takes the place of `old`.
+pub fn diff(old: &Config, new: &Config) -> Diff {
+    diff::diff(old, new)
+}
+
+/// The JSON Schema (2020-12) of a configuration file, with descriptions, defaults and examples.
+pub fn json_schema() -> Value {
+    json_schema::json_schema()
+}
+
 /// What came of reading a configuration.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parsed {
@@ -69,6 +80,19 @@ impl Parsed {
             .iter()
             .any(|problem| problem.severity == Severity::Error)
     }
+}
+
+/// What is different between two configurations: every server of both in one of the first four lists.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diff {
+    pub added: Vec<ServerName>,
+    pub removed: Vec<ServerName>,
+    pub changed: Vec<ServerName>,
+    pub unchanged: Vec<ServerName>,
+    /// Those of `changed` whose connection has to be made anew.
+    pub restarted: Vec<ServerName>,
+    pub tool_search_changed: bool,
+    pub output_changed: bool,
 }
 
 /// A whole configuration: every value checked and every `${VAR}` expanded.

@@ -1,20 +1,6 @@
 //! What changes between two configurations, by what takes effect and not by how it is written.
 
-use crate::config::{Config, ServerConfig};
-use crate::names::ServerName;
-
-/// Every server of both configurations once, each list in the order of the names.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Diff {
-    pub added: Vec<ServerName>,
-    pub removed: Vec<ServerName>,
-    pub changed: Vec<ServerName>,
-    pub unchanged: Vec<ServerName>,
-    /// Those of `changed` whose connection has to be made anew.
-    pub reconnected: Vec<ServerName>,
-    pub tool_search_changed: bool,
-    pub output_changed: bool,
-}
+use crate::config::{Config, Diff, ServerConfig};
 
 pub fn diff(old: &Config, new: &Config) -> Diff {
     let mut diff = Diff {
@@ -28,7 +14,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
             Some(before) if before == server => &mut diff.unchanged,
             Some(before) => {
                 if needs_new_connection(before, server) {
-                    diff.reconnected.push(name.clone());
+                    diff.restarted.push(name.clone());
                 }
                 &mut diff.changed
             }
@@ -54,6 +40,7 @@ mod tests {
 
     use super::*;
     use crate::config;
+    use crate::names::ServerName;
 
     fn parsed(text: &str) -> Config {
         let parsed = config::parse(text, Path::new("/"), |_| None);
@@ -77,7 +64,7 @@ mod tests {
         assert_eq!(names(&diff.added), ["e"]);
         assert_eq!(names(&diff.removed), ["a"]);
         assert_eq!(names(&diff.changed), ["c", "d"]);
-        assert_eq!(names(&diff.reconnected), ["c"]);
+        assert_eq!(names(&diff.restarted), ["c"]);
         assert_eq!(names(&diff.unchanged), ["b"]);
         assert!(!diff.tool_search_changed && !diff.output_changed);
     }

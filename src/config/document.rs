@@ -8,10 +8,12 @@ mod builder;
 mod complaint;
 pub mod node;
 mod source;
+pub mod spot;
 
 use crate::config::document::builder::Builder;
 use crate::config::document::node::{Content, Node};
 use crate::config::document::source::Source;
+use crate::config::document::spot::Spot;
 use crate::config::{Position, Problem, Range, Severity, pointer};
 
 /// The largest text that is looked at, in bytes.
@@ -27,14 +29,6 @@ pub struct Document {
     pub root: Option<Node>,
     /// What is wrong with the text as YAML; what it means is not looked at.
     pub problems: Vec<Problem>,
-}
-
-/// What stands at a JSON pointer.
-#[derive(Debug, Clone, Copy)]
-pub struct Spot<'a> {
-    /// Where the key stands; `None` for the root and for elements of lists.
-    pub key_range: Option<Range>,
-    pub node: &'a Node,
 }
 
 impl Document {
@@ -54,23 +48,14 @@ impl Document {
 
     /// What stands at a JSON pointer.
     pub fn find(&self, pointer: &str) -> Option<Spot<'_>> {
-        let mut spot = Spot {
-            key_range: None,
-            node: self.root.as_ref()?,
-        };
+        let mut spot = Spot::root(self.root.as_ref()?);
         for key in pointer::keys(pointer) {
             spot = match &spot.node.content {
-                Content::Map(entries) => {
-                    let entry = entries.iter().find(|entry| entry.key == key)?;
-                    Spot {
-                        key_range: entry.key_range,
-                        node: &entry.value,
-                    }
+                Content::Map(entries) => spot.value(entries.iter().find(|entry| entry.key == key)?),
+                Content::List(items) => {
+                    let index = key.parse().ok()?;
+                    spot.element(index, items.get(index)?)
                 }
-                Content::List(items) => Spot {
-                    key_range: None,
-                    node: items.get(key.parse::<usize>().ok()?)?,
-                },
                 _ => return None,
             };
         }

@@ -1,11 +1,12 @@
 //! Makes a configuration of a tree, and says of every entry that cannot be used why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use crate::config::document::node::{Content, Node};
+use crate::config::document::spot::Spot;
 use crate::config::keys::{self, is_remark};
-use crate::config::read::{Reader, Reading, Readings, Spot};
+use crate::config::read::{Reader, Reading, Readings};
 use crate::config::server;
 use crate::config::{
     Config, DecisionScope, Encoder, OutputConfig, Parsed, Problem, ServerConfig, Severity,
@@ -22,11 +23,7 @@ pub fn tree(
 ) -> Parsed {
     let mut reader = Reader::new(lookup, base);
     reader.problems = problems;
-    let root = Spot {
-        node: root,
-        path: String::new(),
-        key_range: None,
-    };
+    let root = Spot::root(root);
     let top = reader.table(&root, &keys::TOP);
     let (tool_search, output) = tools(&mut reader, &top);
     let servers = match top.get("mcp_servers") {
@@ -69,12 +66,18 @@ impl Servers {
         BTreeMap<ServerName, ServerConfig>,
         Vec<(ServerName, String)>,
     ) {
+        let mut of_entries: HashMap<&str, Vec<&Problem>> = HashMap::new();
+        for problem in problems {
+            let entry = pointer::head(&problem.path, 2);
+            of_entries.entry(entry).or_default().push(problem);
+        }
         let mut good = BTreeMap::new();
         let mut broken = Vec::new();
         for (name, path, server) in self.0 {
-            let mut within = problems
-                .iter()
-                .filter(|problem| pointer::is_within(&problem.path, &path));
+            let mut within = of_entries
+                .remove(path.as_str())
+                .unwrap_or_default()
+                .into_iter();
             let error = within.clone().find(|it| it.severity == Severity::Error);
             match (error, server) {
                 (None, Some(server)) => {

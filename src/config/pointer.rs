@@ -18,11 +18,12 @@ pub fn keys(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     })
 }
 
-/// Whether a pointer is `parent` or points into it.
-pub fn is_within(pointer: &str, parent: &str) -> bool {
-    pointer
-        .strip_prefix(parent)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// The pointer up to its `n`th key.
+pub fn head(pointer: &str, n: usize) -> &str {
+    match pointer.match_indices('/').nth(n) {
+        Some((end, _)) => &pointer[..end],
+        None => pointer,
+    }
 }
 
 #[cfg(test)]
@@ -38,8 +39,8 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_name_is_not_within() {
-        assert!(is_within("/a/b", "/a") && is_within("/a", "/a"));
-        assert!(!is_within("/ab", "/a"));
+    fn heads_are_cut_at_keys() {
+        let cut = ["/a/b/c", "/a/b", "/a", ""].map(|pointer| head(pointer, 2));
+        assert_eq!(cut, ["/a/b", "/a/b", "/a", ""]);
     }
 }

@@ -8,12 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::document::node::{Content, Entry, Node};
+use crate::config::document::node::Content;
+use crate::config::document::spot::Spot;
 use crate::config::expand::{ExpandError, expand};
 use crate::config::filter::Globs;
 use crate::config::keys::{Effect, Key, Table, is_remark};
 use crate::config::kind::Kind;
-use crate::config::{Problem, Range, Severity, pointer};
+use crate::config::{Problem, Severity, pointer};
+
+/// So many problems that it is not worth looking for what was meant.
+const MANY_PROBLEMS: usize = 1000;
 
 /// Reads one configuration.
 pub struct Reader<'a> {
@@ -27,14 +31,6 @@ pub struct Reader<'a> {
     pub expanded: BTreeSet<String>,
     /// Variables that were warned of.
     warned: BTreeSet<String>,
-}
-
-/// A value, where it stands, and where to point when it is wrong.
-#[derive(Debug, Clone)]
-pub struct Spot<'n> {
-    pub node: &'n Node,
-    pub path: String,
-    pub key_range: Option<Range>,
 }
 
 /// A value as its key takes it.
@@ -152,34 +148,6 @@ impl<'n> Readings<'n> {
     }
 }
 
-impl<'n> Spot<'n> {
-    /// The value of an entry.
-    pub fn value(&self, entry: &'n Entry) -> Spot<'n> {
-        Spot {
-            node: &entry.value,
-            path: pointer::child(&self.path, &entry.key),
-            key_range: entry.key_range,
-        }
-    }
-
-    /// An element of a list.
-    pub fn element(&self, index: usize, node: &'n Node) -> Spot<'n> {
-        Spot {
-            node,
-            path: pointer::child(&self.path, &index.to_string()),
-            key_range: None,
-        }
-    }
-
-    /// The entries of a mapping.
-    pub fn entries(&self) -> Option<&'n [Entry]> {
-        match &self.node.content {
-            Content::Map(entries) => Some(entries),
-            _ => None,
-        }
-    }
-}
-
 impl<'a> Reader<'a> {
     pub fn new(lookup: &'a dyn Fn(&str) -> Option<String>, base: &'a Path) -> Reader<'a> {
         Reader {
@@ -221,6 +189,9 @@ impl<'a> Reader<'a> {
                 .iter()
                 .find(|given| given.key.name == key.name)
             {
+                if first.spot.node.content == value.node.content {
+                    continue;
+                }
                 let used = pointer::keys(&first.spot.path).last().unwrap_or_default();
                 let message = format!("`{}` means the same as `{used}`, which is used", entry.key);
                 self.at_key(&value, Severity::Warning, message);
@@ -277,7 +248,12 @@ impl<'a> Reader<'a> {
             self.at_key(spot, Severity::Warning, message);
             return;
         }
-        match nearest(name, table) {
+        // Where so much is wrong, it is no spelling mistake.
+        let near = match self.problems.len() {
+            0..MANY_PROBLEMS => nearest(name, table),
+            _ => None,
+        };
+        match near {
             Some(near) => {
                 let message = format!("unknown key `{name}`, did you mean `{near}`?");
                 self.at_key(spot, Severity::Warning, message);

@@ -1,8 +1,9 @@
 //! Makes a server of one entry of `mcp_servers`.
 
 use crate::config::document::node::Content;
+use crate::config::document::spot::Spot;
 use crate::config::keys;
-use crate::config::read::{Reader, Reading, Readings, Spot};
+use crate::config::read::{Reader, Reading, Readings};
 use crate::config::{
     Approval, HttpConfig, Protocol, ServerConfig, Severity, StdioConfig, ToolFilter,
     TransportConfig, Trust,

@@ -1,3 +1,5 @@
+//! Checks what configurations mean, and what is said of those that are wrong.
+
 use std::path::Path;
 
 use expect_test::{Expect, expect};
@@ -756,4 +758,40 @@ fn problems_are_shown_as_compilers_do() {
         "c.yaml: error: too large"
     );
     assert_eq!(whole.to_string(), "error: too large");
+}
+
+#[test]
+fn mangled_texts_are_survived() {
+    let pieces = [
+        "\"", "'", "{", "}", "[", "]", ":", ": ", ",", "\n", "\t", "  ", "- ", "&a ", "*a", "<<: ",
+        "${", "}", "|\n", "#", "// ", "/*", "\\", "\\ud83d", "\\ude00", "😀", "\r", "---\n", "!!",
+        "? ", "null", "~", "%", "\0", "\u{85}", "\u{2028}", "\u{feff}",
+    ];
+    let mut seed = 7u64;
+    let mut random = |below: usize| {
+        seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (seed >> 33) as usize % below
+    };
+    for sample in [samples::HERMES, samples::DOT_MCP_JSON] {
+        for _ in 0..1000 {
+            let mut text: Vec<char> = sample.chars().collect();
+            for _ in 0..=random(4) {
+                let from = random(text.len());
+                let to = (from + random(12)).min(text.len());
+                text.splice(from..to, pieces[random(pieces.len())].chars());
+            }
+            let text: String = text.into_iter().collect();
+            let whole = text.encode_utf16().count() as u32;
+            for problem in parsed(&text).problems {
+                let range = problem.range.unwrap();
+                assert!(range.start <= range.end, "{text:?} {problem}");
+                assert!(
+                    range.end.line <= whole && range.end.character <= whole,
+                    "{text:?} {problem}"
+                );
+            }
+        }
+    }
 }

@@ -11,16 +11,18 @@ use crate::config::document::node::{Content, Entry, Node};
 use crate::config::document::source::Source;
 use crate::config::{Problem, Range, Severity, pointer};
 
-/// How many nodes all aliases (`*name`) of a text may stand for.
-const MAX_ALIASED_NODES: usize = 100_000;
+/// How much all anchors (`&name`) and aliases (`*name`) of a text may stand for: a small file could fill the memory.
+const MAX_COPIED: usize = 100_000;
+
+const TOO_MUCH: &str = "the anchors and aliases stand for too much";
 
 pub struct Builder<'s> {
     source: &'s Source,
     /// The collections that are open.
     stack: Vec<Open>,
     anchors: HashMap<usize, Node>,
-    /// Nodes that aliases have stood for so far.
-    aliased: usize,
+    /// The weight of what anchors and aliases have stood for so far.
+    copied: usize,
     root: Option<Node>,
     problems: Vec<Problem>,
 }
@@ -64,7 +66,7 @@ impl<'s> Builder<'s> {
             source,
             stack: Vec::new(),
             anchors: HashMap::new(),
-            aliased: 0,
+            copied: 0,
             root: None,
             problems: Vec::new(),
         }
@@ -95,7 +97,7 @@ impl<'s> Builder<'s> {
                     }
                 }
                 Event::Scalar(text, style, anchor, tag) => {
-                    self.scalar(text, style, anchor, tag.as_deref(), span);
+                    self.scalar(text, style, anchor, tag.as_deref(), span)?;
                 }
                 Event::SequenceStart(anchor, _) => {
                     self.open(span, anchor, OpenContent::List(Vec::new()))?;
@@ -109,7 +111,7 @@ impl<'s> Builder<'s> {
                     };
                     self.open(span, anchor, content)?;
                 }
-                Event::SequenceEnd | Event::MappingEnd => self.close(),
+                Event::SequenceEnd | Event::MappingEnd => self.close()?,
                 Event::Alias(id) => self.alias(id, span)?,
                 _ => {}
             }
@@ -124,7 +126,7 @@ impl<'s> Builder<'s> {
         anchor: usize,
         tag: Option<&Tag>,
         span: Span,
-    ) {
+    ) -> Result<(), Problem> {
         let (start, end) = (span.start.index(), span.end.index());
         let end = self.source.scalar_end(start, end, style);
         let range = self.source.range(start, end);
@@ -132,9 +134,13 @@ impl<'s> Builder<'s> {
             around.end = end;
         }
         if self.awaits_key() {
+            if anchor > 0 {
+                let node = Node::new(Content::Text(text.clone().into_owned()), Some(range));
+                self.anchors.insert(anchor, node);
+            }
             let merges = style == ScalarStyle::Plain && text == "<<";
             self.key(text.into_owned(), range, merges);
-            return;
+            return Ok(());
         }
         let range = match self.pending_key() {
             // An empty value has no place of its own.
@@ -142,7 +148,7 @@ impl<'s> Builder<'s> {
             _ => range,
         };
         let content = Content::of_scalar(text.into_owned(), style == ScalarStyle::Plain, tag);
-        self.finish(Node::new(content, Some(range)), anchor);
+        self.finish(Node::new(content, Some(range)), anchor)
     }
 
     fn key(&mut self, text: String, range: Range, merges: bool) {
@@ -184,8 +190,10 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    fn close(&mut self) {
-        let Some(open) = self.stack.pop() else { return };
+    fn close(&mut self) -> Result<(), Problem> {
+        let Some(open) = self.stack.pop() else {
+            return Ok(());
+        };
         let content = match open.content {
             OpenContent::List(items) => Content::List(items),
             OpenContent::Map {
@@ -201,7 +209,7 @@ impl<'s> Builder<'s> {
             around.end = end;
         }
         let range = self.source.range(open.start, end);
-        self.finish(Node::new(content, Some(range)), open.anchor);
+        self.finish(Node::new(content, Some(range)), open.anchor)
     }
 
     fn alias(&mut self, id: usize, span: Span) -> Result<(), Problem> {
@@ -209,33 +217,34 @@ impl<'s> Builder<'s> {
             let message = "an alias to something that it is a part of";
             return Err(self.error(message, self.range(span)));
         };
-        let budget = MAX_ALIASED_NODES - self.aliased;
         let depth = MAX_DEPTH - self.stack.len();
-        let Some(nodes) = node.count(budget, depth) else {
-            let message = "the aliases stand for too much";
-            return Err(self.error(message, self.range(span)));
+        let Some(weight) = node.weight(MAX_COPIED - self.copied, depth) else {
+            return Err(self.error(TOO_MUCH, self.range(span)));
         };
-        self.aliased += nodes;
+        self.copied += weight;
         if let Some(around) = self.stack.last_mut() {
             around.end = span.end.index();
         }
         let node = node.clone();
-        self.finish(node, 0);
-        Ok(())
+        self.finish(node, 0)
     }
 
     /// Puts a node that is complete into the collection around it.
-    fn finish(&mut self, node: Node, anchor: usize) {
+    fn finish(&mut self, node: Node, anchor: usize) -> Result<(), Problem> {
         if anchor > 0 {
+            let Some(weight) = node.weight(MAX_COPIED - self.copied, MAX_DEPTH) else {
+                return Err(self.error(TOO_MUCH, node.range.unwrap_or_default()));
+            };
+            self.copied += weight;
             self.anchors.insert(anchor, node.clone());
         }
         if self.awaits_key() {
             self.key_from(node);
-            return;
+            return Ok(());
         }
         let Some(open) = self.stack.last_mut() else {
             self.root = Some(node);
-            return;
+            return Ok(());
         };
         match &mut open.content {
             OpenContent::List(items) => items.push(node),
@@ -255,6 +264,7 @@ impl<'s> Builder<'s> {
                 None => {}
             },
         }
+        Ok(())
     }
 
     /// Takes a node where a key was expected: the scalar behind an alias, or a collection, which no key can be.
@@ -296,7 +306,7 @@ impl<'s> Builder<'s> {
         let mut keys: HashSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
         for source in sources {
             let Content::Map(brought) = source.content else {
-                let path = pointer::child(&self.path(), "<<");
+                let path = pointer::child(&pointer_of(&self.stack), "<<");
                 self.problems.push(Problem::new(
                     Severity::Error,
                     "`<<` takes a mapping or a list of mappings",

@@ -62,22 +62,25 @@ impl Node {
         Node::new(content, None)
     }
 
-    /// The number of nodes from here down; `None` where there are more than `budget` or they go deeper than `depth`.
-    pub(super) fn count(&self, budget: usize, depth: usize) -> Option<usize> {
-        if budget == 0 {
-            return None;
-        }
-        let mut counted = 1;
-        let mut add = |node: &Node| -> Option<()> {
-            counted += node.count(budget.checked_sub(counted)?, depth.checked_sub(1)?)?;
+    /// How much a copy of the tree from here down takes, in nodes of ordinary size.
+    ///
+    /// `None` where that is more than `budget`, or the tree goes deeper than `depth`.
+    pub(super) fn weight(&self, budget: usize, depth: usize) -> Option<usize> {
+        let of_text = |text: &str| text.len() / 32;
+        let mut weight = 1 + self.content.scalar_text().map_or(0, of_text);
+        let mut add = |key: &str, node: &Node| -> Option<()> {
+            weight += of_text(key);
+            weight += node.weight(budget.checked_sub(weight)?, depth.checked_sub(1)?)?;
             Some(())
         };
         match &self.content {
-            Content::List(items) => items.iter().try_for_each(&mut add)?,
-            Content::Map(entries) => entries.iter().try_for_each(|entry| add(&entry.value))?,
+            Content::List(items) => items.iter().try_for_each(|item| add("", item))?,
+            Content::Map(entries) => entries
+                .iter()
+                .try_for_each(|entry| add(&entry.key, &entry.value))?,
             _ => {}
         }
-        Some(counted)
+        (weight <= budget).then_some(weight)
     }
 }
 

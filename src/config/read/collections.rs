@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::config::Severity;
 use crate::config::document::node::Content;
+use crate::config::document::spot::Spot;
 use crate::config::filter::{Globs, compile};
 use crate::config::kind::Kind;
+use crate::config::read::Reader;
 use crate::config::read::words;
-use crate::config::read::{Reader, Spot};
 
 impl Reader<'_> {
     /// The arguments of a program. A text that is split is split before variables are put in, so that each stays whole.

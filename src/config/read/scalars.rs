@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::config::Severity;
 use crate::config::document::node::Content;
+use crate::config::document::spot::Spot;
 use crate::config::kind::{Kind, Words};
-use crate::config::read::{Reader, Reading, Spot};
+use crate::config::read::{Reader, Reading};
 
 impl Reader<'_> {
     /// A text with its variables put in.

@@ -4,7 +4,52 @@ use super::*;
 
 #[test]
 fn a_hermes_configuration_works_as_it_is() {
-    let text = r#"
+    let text = HERMES;
+    let parsed = parsed(text);
+    let problems: Vec<_> = parsed.problems.iter().map(ToString::to_string).collect();
+    expect!["52:5: hint: `idle_timeout_seconds` has no effect in toolcrib (/mcp_servers/files/idle_timeout_seconds)"]
+        .assert_eq(&problems.join("\n"));
+    let shown: Vec<_> = parsed
+        .config
+        .servers
+        .iter()
+        .map(|(name, server)| {
+            format!(
+                "{name} {} {:?} {:?} {:?}",
+                server.enabled, server.timeout, server.keepalive, server.trust
+            )
+        })
+        .collect();
+    expect![[r#"
+        files false 300s Some(180s) Untrusted
+        github true 120s Some(180s) Full
+        linear true 300s Some(60s) Full"#]]
+    .assert_eq(&shown.join("\n"));
+    assert_eq!(parsed.config.tool_search.max_search_limit, 25);
+    assert_eq!(parsed.config.secrets(), ["t0ken-value"]);
+}
+
+#[test]
+fn a_dot_mcp_json_works_as_it_is() {
+    let text = DOT_MCP_JSON;
+    let parsed = parsed(text);
+    let problems: Vec<_> = parsed.problems.iter().map(ToString::to_string).collect();
+    expect![[r#"14:80: hint: `alwaysAllow` has no effect in toolcrib, see `approval` (/mcpServers/old/alwaysAllow)"#]]
+        .assert_eq(&problems.join("\n"));
+    let transports: Vec<_> = parsed
+        .config
+        .servers
+        .values()
+        .map(|server| format!("{:?}", server.transport))
+        .collect();
+    expect![[r#"
+        Stdio(StdioConfig { command: "/home/u/bin/db-server", n_args: 2, env: ["DB_URL", "NAME"], env_from: [], cwd: None })
+        Http(HttpConfig { url: "http://localhost:8080/sse", headers: [], sse: true })
+        Http(HttpConfig { url: "https://search.example.com/mcp", headers: ["Authorization"], sse: false })"#]]
+    .assert_eq(&transports.join("\n"));
+}
+
+pub const HERMES: &str = r#"
 model:
   default: some/model
   provider: auto
@@ -57,33 +102,8 @@ mcp_servers:
     lazy: true
     idle_timeout_seconds: 600
 "#;
-    let parsed = parsed(text);
-    let problems: Vec<_> = parsed.problems.iter().map(ToString::to_string).collect();
-    expect!["52:5: hint: `idle_timeout_seconds` has no effect in toolcrib (/mcp_servers/files/idle_timeout_seconds)"]
-        .assert_eq(&problems.join("\n"));
-    let shown: Vec<_> = parsed
-        .config
-        .servers
-        .iter()
-        .map(|(name, server)| {
-            format!(
-                "{name} {} {:?} {:?} {:?}",
-                server.enabled, server.timeout, server.keepalive, server.trust
-            )
-        })
-        .collect();
-    expect![[r#"
-        files false 300s Some(180s) Untrusted
-        github true 120s Some(180s) Full
-        linear true 300s Some(60s) Full"#]]
-    .assert_eq(&shown.join("\n"));
-    assert_eq!(parsed.config.tool_search.max_search_limit, 25);
-    assert_eq!(parsed.config.secrets(), ["t0ken-value"]);
-}
 
-#[test]
-fn a_dot_mcp_json_works_as_it_is() {
-    let text = r#"{
+pub const DOT_MCP_JSON: &str = r#"{
 	"mcpServers": {
 		"database": {
 			"type": "stdio",
@@ -100,19 +120,3 @@ fn a_dot_mcp_json_works_as_it_is() {
 	}
 }
 "#;
-    let parsed = parsed(text);
-    let problems: Vec<_> = parsed.problems.iter().map(ToString::to_string).collect();
-    expect![[r#"14:80: hint: `alwaysAllow` has no effect in toolcrib, see `approval` (/mcpServers/old/alwaysAllow)"#]]
-        .assert_eq(&problems.join("\n"));
-    let transports: Vec<_> = parsed
-        .config
-        .servers
-        .values()
-        .map(|server| format!("{:?}", server.transport))
-        .collect();
-    expect![[r#"
-        Stdio(StdioConfig { command: "/home/u/bin/db-server", n_args: 2, env: ["DB_URL", "NAME"], env_from: [], cwd: None })
-        Http(HttpConfig { url: "http://localhost:8080/sse", headers: [], sse: true })
-        Http(HttpConfig { url: "https://search.example.com/mcp", headers: ["Authorization"], sse: false })"#]]
-    .assert_eq(&transports.join("\n"));
-}
