@@ -279,10 +279,7 @@ fn is_header(line: &[u8]) -> bool {
 fn id_in(head: &[u8], tail: &[u8]) -> Option<u64> {
     let head = String::from_utf8_lossy(head);
     let tail = String::from_utf8_lossy(tail);
-    let before = head
-        .split("\"result\"")
-        .next()
-        .and_then(after_key);
+    let before = head.split("\"result\"").next().and_then(after_key);
     before.or_else(|| {
         let (_, rest) = tail.rsplit_once("\"id\"")?;
         number_after_colon(rest)
