@@ -4,7 +4,11 @@
 pub mod catalog;
 pub mod config;
 pub mod names;
+pub mod redact;
 
 // The surface.
 pub mod api;
 pub mod rpc;
+
+// The fronts.
+pub mod logging;
