@@ -12,3 +12,4 @@ pub mod rpc;
 
 // The fronts.
 pub mod logging;
+pub mod lsp;

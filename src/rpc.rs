@@ -1,6 +1,7 @@
 //! Speaks JSON-RPC with the host over two byte streams.
 
 mod conversation;
+mod crowd;
 pub mod endpoint;
 pub mod frame;
 pub mod lane;

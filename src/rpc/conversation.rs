@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 use jsonrpsee::types::{Id, Params};
 use jsonrpsee::{ConnectionId, Extensions, MethodCallback, Methods};
@@ -16,6 +15,7 @@ use tokio_util::task::JoinMap;
 use tracing::{debug, error, warn};
 
 use crate::api::error::{CANCELLED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, OVERLOADED};
+use crate::rpc::crowd::Crowd;
 use crate::rpc::endpoint::{Exit, Options};
 use crate::rpc::lane::Lane;
 use crate::rpc::message::{Failure, Message, Request, answer, error_answer};
@@ -38,8 +38,8 @@ pub(crate) struct Conversation {
     /// An `initialize` or `shutdown` that is being served: whatever comes behind it may rely on it.
     barrier: Option<Id<'static>>,
     shutting_down: bool,
-    /// Whether none of the most requests allowed has finished for a moment.
-    is_crowded: bool,
+    /// Those of the running ones that wait for something.
+    crowd: Crowd,
     /// Set where an `exit` is held: a barrier that never lifts must not keep the process alive.
     exit_at: Option<Instant>,
 }
@@ -79,7 +79,7 @@ impl Conversation {
             held: VecDeque::new(),
             barrier: None,
             shutting_down: false,
-            is_crowded: false,
+            crowd: Crowd::default(),
             exit_at: None,
         }
     }
@@ -103,8 +103,8 @@ impl Conversation {
                     }
                 }
                 Event::Incoming(Incoming::Message(message)) => {
-                    if self.is_full()
-                        && let ControlFlow::Break(exit) = self.let_one_finish().await
+                    if matches!(message, Message::Request(_))
+                        && let ControlFlow::Break(exit) = self.make_room().await
                     {
                         break exit;
                     }
@@ -203,21 +203,18 @@ impl Conversation {
         self.running.len() + self.held.len() >= self.options.max_in_flight
     }
 
-    /// Waits a moment for a request to finish, so that a burst of quick ones is not taken for a crowd.
-    ///
-    /// Waits no second time before one has finished: refusing must not take long either.
-    async fn let_one_finish(&mut self) -> ControlFlow<Exit> {
-        const MOMENT: Duration = Duration::from_millis(2);
-        if self.is_crowded {
-            return ControlFlow::Continue(());
-        }
-        match timeout(MOMENT, self.running.join_next()).await {
-            Ok(Some((id, outcome))) => self.finish(id, outcome),
-            Ok(None) | Err(_) => {
-                self.is_crowded = true;
-                ControlFlow::Continue(())
+    /// Lets requests have their turn until some finish or all are found to wait: a burst of quick ones is no crowd.
+    async fn make_room(&mut self) -> ControlFlow<Exit> {
+        while self.is_full() && self.crowd.size() + self.held.len() < self.options.max_in_flight {
+            let finished = tokio::select! {
+                finished = self.running.join_next() => finished,
+                () = self.crowd.grows() => None,
+            };
+            if let Some((id, outcome)) = finished {
+                self.finish(id, outcome)?;
             }
         }
+        ControlFlow::Continue(())
     }
 
     fn hold_or_take(&mut self, message: Held) -> ControlFlow<Exit> {
@@ -270,12 +267,12 @@ impl Conversation {
                     peer: self.peer.clone(),
                 });
                 let call = call(callback.clone(), id.clone(), params, extensions);
-                self.running.spawn(id, call);
+                self.running.spawn(id, self.crowd.clone().count(call));
             }
             (None, Some(lane)) => {
                 let outcome = lane.request(method, owned(&params));
                 let answered = answer_of_lane(id.clone(), outcome);
-                self.running.spawn(id, answered);
+                self.running.spawn(id, self.crowd.clone().count(answered));
             }
             (None, None) => {}
         }
@@ -303,7 +300,6 @@ impl Conversation {
 
     fn finish(&mut self, id: Id<'static>, outcome: Result<String, JoinError>) -> ControlFlow<Exit> {
         self.push_answer(&id, outcome);
-        self.is_crowded = false;
         if self.barrier.as_ref() == Some(&id) {
             self.barrier = None;
         }

@@ -2,3 +2,5 @@
 
 mod endpoint;
 mod host;
+mod lsp;
+mod stdio;
