@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::JoinMap;
-use tracing::{debug, error, warn};
+use tracing::{debug, error, trace, warn};
 
 use crate::api::error::{CANCELLED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, OVERLOADED};
 use crate::rpc::crowd::Crowd;
@@ -38,6 +38,8 @@ pub(crate) struct Conversation {
     /// An `initialize` or `shutdown` that is being served: whatever comes behind it may rely on it.
     barrier: Option<Id<'static>>,
     shutting_down: bool,
+    /// Set once nothing more is read: how the conversation ends when all is answered.
+    ended: Option<Exit>,
     /// Those of the running ones that wait for something.
     crowd: Crowd,
     /// Set where an `exit` is held: a barrier that never lifts must not keep the process alive.
@@ -57,8 +59,9 @@ enum Event {
     Finished(Id<'static>, Result<String, JoinError>),
     Incoming(Incoming),
     OutputClosed,
-    OutputRead,
     ExitIsDue,
+    /// What kept us from reading may be over.
+    Relieved,
 }
 
 impl Conversation {
@@ -79,6 +82,7 @@ impl Conversation {
             held: VecDeque::new(),
             barrier: None,
             shutting_down: false,
+            ended: None,
             crowd: Crowd::default(),
             exit_at: None,
         }
@@ -89,36 +93,15 @@ impl Conversation {
         mut incoming: mpsc::Receiver<Incoming>,
         mut written: oneshot::Receiver<io::Result<()>>,
     ) -> Exit {
-        let mut end = None;
         let exit = loop {
-            if let Some(exit) = end
+            if let Some(exit) = self.ended
                 && self.running.is_empty()
             {
                 break exit;
             }
-            match self.next_event(&mut incoming, &mut written, end).await {
-                Event::Finished(id, outcome) => {
-                    if let ControlFlow::Break(exit) = self.finish(id, outcome) {
-                        break exit;
-                    }
-                }
-                Event::Incoming(Incoming::Message(message)) => {
-                    if matches!(message, Message::Request(_))
-                        && let ControlFlow::Break(exit) = self.make_room().await
-                    {
-                        break exit;
-                    }
-                    if let ControlFlow::Break(exit) = self.receive(message) {
-                        break exit;
-                    }
-                }
-                Event::Incoming(Incoming::End(exit)) => {
-                    self.peer.hang_up();
-                    end = Some(exit);
-                }
-                Event::OutputRead => {}
-                Event::ExitIsDue => break self.asked(),
-                Event::OutputClosed => break Exit::OutputClosed,
+            let event = self.next_event(&mut incoming, &mut written).await;
+            if let ControlFlow::Break(exit) = self.handle(event) {
+                break exit;
             }
         };
         self.close(exit, written).await;
@@ -130,20 +113,37 @@ impl Conversation {
         &mut self,
         incoming: &mut mpsc::Receiver<Incoming>,
         written: &mut oneshot::Receiver<io::Result<()>>,
-        end: Option<Exit>,
     ) -> Event {
         let max_unread = self.options.max_unread.saturating_mul(2);
         let is_unread = self.output.waiting() >= max_unread;
+        let is_settling = self.is_settling();
+        let listens = self.ended.is_none() && !is_unread && !is_settling;
         let exit_at = self.exit_at.unwrap_or_else(Instant::now);
         tokio::select! {
             biased;
             Some((id, outcome)) = self.running.join_next() => Event::Finished(id, outcome),
             _ = written => Event::OutputClosed,
             () = sleep_until(exit_at), if self.exit_at.is_some() => Event::ExitIsDue,
-            () = self.output.falls_below(max_unread), if is_unread => Event::OutputRead,
-            message = incoming.recv(), if end.is_none() && !is_unread => {
+            () = self.output.falls_below(max_unread), if is_unread => Event::Relieved,
+            () = self.crowd.grows(), if is_settling => Event::Relieved,
+            message = incoming.recv(), if listens => {
                 Event::Incoming(message.unwrap_or(Incoming::End(Exit::EndOfInput)))
             }
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> ControlFlow<Exit> {
+        match event {
+            Event::Finished(id, outcome) => self.finish(id, outcome),
+            Event::Incoming(Incoming::Message(message)) => self.receive(message),
+            Event::Incoming(Incoming::End(exit)) => {
+                self.peer.hang_up();
+                self.ended = Some(exit);
+                ControlFlow::Continue(())
+            }
+            Event::OutputClosed => ControlFlow::Break(Exit::OutputClosed),
+            Event::ExitIsDue => ControlFlow::Break(self.asked()),
+            Event::Relieved => ControlFlow::Continue(()),
         }
     }
 
@@ -203,18 +203,9 @@ impl Conversation {
         self.running.len() + self.held.len() >= self.options.max_in_flight
     }
 
-    /// Lets requests have their turn until some finish or all are found to wait: a burst of quick ones is no crowd.
-    async fn make_room(&mut self) -> ControlFlow<Exit> {
-        while self.is_full() && self.crowd.size() + self.held.len() < self.options.max_in_flight {
-            let finished = tokio::select! {
-                finished = self.running.join_next() => finished,
-                () = self.crowd.grows() => None,
-            };
-            if let Some((id, outcome)) = finished {
-                self.finish(id, outcome)?;
-            }
-        }
-        ControlFlow::Continue(())
+    /// Whether so many requests are in flight only because some have not had their turn: a burst is no crowd.
+    fn is_settling(&self) -> bool {
+        self.is_full() && self.crowd.size() + self.held.len() < self.options.max_in_flight
     }
 
     fn hold_or_take(&mut self, message: Held) -> ControlFlow<Exit> {
@@ -240,6 +231,7 @@ impl Conversation {
 
     fn begin(&mut self, request: Request) {
         let Request { id, method, params } = request;
+        trace!(%id, method, "request");
         if self.shutting_down {
             let message = "after `shutdown`, only `exit` may follow";
             self.output
