@@ -3,6 +3,8 @@
 mod endpoint;
 mod host;
 mod house;
+mod lsp;
 mod server;
 mod server_fakes;
 mod server_processes;
+mod stdio;
