@@ -26,6 +26,7 @@ mod mcp;
 mod outbox;
 mod program;
 mod redact;
+mod relist;
 mod repair;
 mod requests;
 mod wire;

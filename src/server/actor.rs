@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::config::{Protocol, ServerConfig};
 use crate::names::ServerName;
@@ -17,9 +17,10 @@ use crate::server::connection::Connection;
 use crate::server::dial::Dial;
 use crate::server::error::{ConnectError, ErrorKind};
 use crate::server::handshake::Agreed;
-use crate::server::listing::{Listing, list_tools};
+use crate::server::listing::Listing;
 use crate::server::mcp::Era;
 use crate::server::process::Process;
+use crate::server::relist::relist;
 use crate::server::{
     Controls, Event, Link, ListedTools, LogLevel, ServerError, ServerOptions, ServerState, Status,
 };
@@ -27,17 +28,13 @@ use crate::server::{
 /// How long a server may hold one of the slots for starting. Who takes longer waits for something else than the
 /// machine, and others can start meanwhile.
 const SLOT_LIMIT: Duration = Duration::from_secs(10);
-/// The least time between the end of one attempt and the beginning of another that somebody's use asks for.
-const WAKE_GAP: Duration = Duration::from_secs(1);
+/// The least time between the end of one attempt and the beginning of another that somebody's use asks for: a broken
+/// server in frequent use must not be started all the time.
+const WAKE_GAP: Duration = Duration::from_secs(5);
 /// How long the former process may take to end before the next one is started beside it.
 const LEAVE_LIMIT: Duration = Duration::from_secs(8);
 /// A connection that held for so long has proven itself.
 const PROVEN_AFTER: Duration = Duration::from_secs(60);
-/// Changes of the list are waited for to come to rest.
-const DEBOUNCE: Duration = Duration::from_millis(250);
-const MAX_DEBOUNCE: Duration = Duration::from_secs(2);
-/// When a list that tells no news is asked for again: some servers notify before they are done.
-const VERIFY_AFTER: Duration = Duration::from_millis(500);
 
 pub struct Actor<D> {
     dial: D,
@@ -316,6 +313,8 @@ impl<D: Dial> Actor<D> {
         self.link.send_replace(Link::Retrying);
         self.publish(state, Some(retry_at));
         let woken = async {
+            // What was asked for during the attempt has been done by it.
+            let _ = timeout(Duration::ZERO, self.controls.wake.notified()).await;
             self.controls.wake.notified().await;
             sleep_until(now + WAKE_GAP).await;
         };
@@ -395,57 +394,6 @@ async fn interrupted(controls: &Controls) -> Turn {
         biased;
         () = controls.stop.cancelled() => Turn::Stop,
         () = controls.restart.notified() => Turn::Restart,
-    }
-}
-
-/// Lists again after a notification, once it has come to rest; `None` if that brings nothing to believe.
-async fn relist(
-    name: ServerName,
-    connection: Arc<Connection>,
-    gate: Option<Arc<Semaphore>>,
-    known: Option<Arc<ListedTools>>,
-) -> Option<Listing> {
-    let latest = Instant::now() + MAX_DEBOUNCE;
-    while let Ok(()) = timeout(
-        DEBOUNCE.min(latest.saturating_duration_since(Instant::now())),
-        connection.list_changed.notified(),
-    )
-    .await
-    {}
-    let known = known.as_ref().map_or(&[][..], |listed| &listed.tools);
-    let mut listing = list_alone(&name, &connection, gate.as_deref()).await;
-    // Once for a list without news, and once more for an empty one: neither is believed at first sight.
-    let is_news = |listing: &Option<Listing>| listing.as_ref().is_some_and(|it| it.tools != known);
-    let is_doubtful = |listing: &Option<Listing>| {
-        listing.as_ref().is_some_and(|it| it.tools.is_empty()) && !known.is_empty()
-    };
-    if !is_news(&listing) {
-        sleep(VERIFY_AFTER).await;
-        listing = list_alone(&name, &connection, gate.as_deref()).await;
-    }
-    if is_doubtful(&listing) {
-        sleep(VERIFY_AFTER).await;
-        listing = list_alone(&name, &connection, gate.as_deref()).await;
-    }
-    listing
-}
-
-/// A server that takes one call at a time takes no list beside one either.
-async fn list_alone(
-    name: &ServerName,
-    connection: &Connection,
-    gate: Option<&Semaphore>,
-) -> Option<Listing> {
-    let _permit = match gate {
-        Some(gate) => gate.acquire().await.ok(),
-        None => None,
-    };
-    match list_tools(connection).await {
-        Ok(listing) => Some(listing),
-        Err(problem) => {
-            tracing::warn!(server = %name, problem, "the list of tools could not be refreshed");
-            None
-        }
     }
 }
 

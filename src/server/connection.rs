@@ -29,6 +29,7 @@ pub struct Connection {
     pub list_changed: Arc<Notify>,
     /// What was offered to the server.
     pub support: HostSupport,
+    n_open_questions: Arc<AtomicUsize>,
     session: Session,
     n_calls: AtomicUsize,
     is_proven: AtomicBool,
@@ -41,6 +42,7 @@ impl Connection {
         process: Process,
         list_changed: Arc<Notify>,
         support: HostSupport,
+        n_open_questions: Arc<AtomicUsize>,
         session: Session,
     ) -> Arc<Connection> {
         Arc::new(Connection {
@@ -48,6 +50,7 @@ impl Connection {
             process,
             list_changed,
             support,
+            n_open_questions,
             session,
             n_calls: AtomicUsize::new(0),
             is_proven: AtomicBool::new(false),
@@ -119,6 +122,11 @@ impl Connection {
         self.n_calls.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether the server waits for an answer of the host's, and so cannot be blamed for its silence.
+    pub fn is_asking(&self) -> bool {
+        self.n_open_questions.load(Ordering::Relaxed) > 0
+    }
+
     /// It has been of use: its loss is not one more failure to start.
     pub fn prove(&self) {
         self.is_proven.store(true, Ordering::Relaxed);
@@ -132,10 +140,6 @@ impl Connection {
     pub async fn watch(&self) -> Arc<ConnectError> {
         let end = self.session.ended().await;
         self.conclude(aftermath(end.as_ref(), &self.process).await)
-    }
-
-    pub fn session_has_ended(&self) -> bool {
-        self.session.has_ended()
     }
 
     /// Declares it lost for this reason, unless there was one before, and closes it.
@@ -215,6 +219,7 @@ pub async fn aftermath(end: Option<&WireEnd>, process: &Process) -> ConnectError
 
 /// Adds the end of the server's standard error, which mostly says it best.
 pub fn with_last_words(mut error: ConnectError, process: &Process) -> ConnectError {
+    error.message = process.tail.hide_secrets(&error.message);
     let words = process.tail.summary();
     if !words.is_empty() {
         error.message = format!("{}; its last words: {words}", error.message);

@@ -44,6 +44,11 @@ impl Tail {
         }
     }
 
+    /// The text without the secrets that the server was given.
+    pub fn hide_secrets(&self, text: &str) -> String {
+        self.secrets.hide(text)
+    }
+
     pub fn lines(&self) -> Vec<String> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().cloned().collect()

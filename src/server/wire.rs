@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -87,6 +87,10 @@ impl Wire {
             has_spoken: false,
             write_failure: None,
         }
+    }
+
+    pub fn open_questions(&self) -> Arc<AtomicUsize> {
+        self.desk.open_questions()
     }
 
     pub fn signs(&self) -> Arc<Signs> {

@@ -187,6 +187,26 @@ async fn a_signal_to_the_supervisor_ends_the_whole_tree() {
     assert_eq!(alive(&mark), NOBODY);
 }
 
+/// Whoever kills the supervisor itself leaves nobody to look after the rest, so the sidecar does what it still can.
+#[tokio::test]
+async fn the_death_of_the_supervisor_is_the_end_of_the_server() {
+    let mark = mark("orphan", "stubborn");
+    let mut rig = Rig::start(tree("stubborn", &mark));
+    let status = rig.state(ServerState::Ready).await;
+    until_up(&mark, 3).await;
+    let all = alive(&mark);
+    let supervisor = parent_of(status.pid.unwrap());
+    let killed = Command::new("kill")
+        .args(["-9", &supervisor.to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    let status = rig.state(ServerState::Backoff).await;
+    assert_eq!(status.error.unwrap().kind, "exited");
+    assert!(all.iter().all(|pid| !alive(&mark).contains(pid)));
+    rig.stop().await;
+    assert_eq!(alive(&mark), NOBODY);
+}
+
 fn parent_of(pid: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
