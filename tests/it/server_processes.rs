@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use toolcrib::config::{ServerConfig, TransportConfig};
@@ -140,6 +140,7 @@ async fn the_death_of_the_sidecar_leaves_nothing_of_any_tree() {
         let mut sidecar = Command::new(this)
             .args(["--exact", "server_processes::holds_a_tree", "--ignored"])
             .env(HOLD, format!("{mode},{mark}"))
+            .stdout(Stdio::null())
             .spawn()
             .unwrap();
         until_up(&mark, n).await;
