@@ -1,7 +1,7 @@
 //! A connection that is ready for use, from its list of tools to its loss.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -32,7 +32,8 @@ pub struct Connection {
     n_open_questions: Arc<AtomicUsize>,
     session: Session,
     n_calls: AtomicUsize,
-    is_proven: AtomicBool,
+    /// Of calls and pings, errors included.
+    n_answers: AtomicU64,
     loss: watch::Sender<Option<Arc<ConnectError>>>,
 }
 
@@ -53,7 +54,7 @@ impl Connection {
             n_open_questions,
             session,
             n_calls: AtomicUsize::new(0),
-            is_proven: AtomicBool::new(false),
+            n_answers: AtomicU64::new(0),
             loss: watch::Sender::new(None),
         })
     }
@@ -85,6 +86,7 @@ impl Connection {
             // Pings are gone from the stateless revision, and this is the cheapest thing that is in it.
             Era::Stateless => "server/discover",
         };
+        let n_before = self.n_answers.load(Ordering::Relaxed);
         let answer = timeout(
             PING_LIMIT,
             self.request(method, json!({}), Ticket::default()),
@@ -97,7 +99,8 @@ impl Connection {
             }
             // The loss of the connection is told by another way, and with its reason.
             Ok(Err(Failure::Closed | Failure::NotSent(_))) => true,
-            Err(_) => false,
+            // A server that does one thing at a time answers after the call that came in between.
+            Err(_) => self.is_busy() || self.n_answers.load(Ordering::Relaxed) > n_before,
         }
     }
 
@@ -129,11 +132,11 @@ impl Connection {
 
     /// It has been of use: its loss is not one more failure to start.
     pub fn prove(&self) {
-        self.is_proven.store(true, Ordering::Relaxed);
+        self.n_answers.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn is_proven(&self) -> bool {
-        self.is_proven.load(Ordering::Relaxed)
+        self.n_answers.load(Ordering::Relaxed) > 0
     }
 
     /// Waits for the connection's end by itself, and finds out why.

@@ -11,9 +11,12 @@ use tokio::time::Instant;
 use crate::names::ServerName;
 use crate::server::incoming::Fault;
 use crate::server::outbox::{Outbox, Written};
-use crate::server::requests::{self, Reply};
+use crate::server::requests::{self, INTERNAL_ERROR, Reply};
 use crate::server::tail::{Tail, clean, cut};
 use crate::server::{Event, HostSupport, LogLevel};
+
+/// Questions of one server that may wait for the host.
+const MAX_OPEN: usize = 32;
 
 /// The longest log message that is passed on, in characters.
 const MAX_LOG: usize = 2_000;
@@ -57,6 +60,10 @@ impl Desk {
     pub fn request(&mut self, id: Value, method: &str, params: Value, outbox: &Outbox) {
         match requests::reply(&self.support, method, params) {
             Reply::Now(outcome) => send_answer(outbox, &id, outcome),
+            Reply::Ask(_) if self.n_open.load(Ordering::Relaxed) >= MAX_OPEN => {
+                let fault = Fault::new(INTERNAL_ERROR, "too many questions are open already");
+                send_answer(outbox, &id, Err(fault));
+            }
             Reply::Ask(ask) => {
                 let answer = requests::ask_host(&self.server, &self.events, ask);
                 let outbox = outbox.clone();

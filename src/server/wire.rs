@@ -19,10 +19,8 @@ use crate::server::incoming::{AnswerId, Fault, Incoming, classify};
 use crate::server::lines::{Line, Lines, MAX_LINE};
 use crate::server::outbox::{Outbox, SendError, WriteFailure, Written};
 use crate::server::repair;
+use crate::server::requests::INTERNAL_ERROR;
 use crate::server::tail::Tail;
-
-/// JSON-RPC's code for what went wrong on our side of the connection.
-const INTERNAL_ERROR: i64 = -32603;
 
 /// How long an answer may still come from a server that has closed its input.
 const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -392,6 +392,26 @@ async fn a_question_for_the_person_goes_to_the_host_and_its_answer_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_may_not_ask_without_end() {
+    let support = HostSupport {
+        sampling: true,
+        ..HostSupport::default()
+    };
+    let (rig, mut peer, _peers) = ready_for(config(), support).await;
+    for n in 0..33 {
+        let ask =
+            json!({"jsonrpc": "2.0", "id": n, "method": "sampling/createMessage", "params": {}});
+        peer.send(ask).await;
+    }
+    let refused = peer.expect_answer(json!(32)).await;
+    assert_eq!(
+        refused["error"]["message"],
+        "too many questions are open already"
+    );
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stateless_server_gets_its_input_with_the_call_repeated() {
     let (dial, mut peers) = dial();
     let support = HostSupport {

@@ -183,6 +183,30 @@ async fn a_busy_server_is_not_pinged() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_answers_a_ping_after_its_call_is_alive() {
+    let (dial, mut peers) = dial();
+    let mut rig = Rig::over(dial, config());
+    let mut peer = peers.ready(&["t"]).await;
+    rig.state(Ready).await;
+    let ping = peer.expect("ping").await;
+    let caller = rig.handle.caller();
+    let call = tokio::spawn(async move {
+        caller
+            .call(Call::new("t", object(Value::Null)), |_| {})
+            .await
+    });
+    let request = peer.expect("tools/call").await;
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    // The ping was given up, but not the server.
+    peer.expect("notifications/cancelled").await;
+    peer.answer(&ping, json!({})).await;
+    peer.finish(&request, "done").await;
+    assert_eq!(text(&call.await.unwrap()), "done");
+    assert_eq!(rig.states(), [Connecting, Ready]);
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_so_many_servers_start_at_once_and_a_slow_one_gives_its_place_away() {
     let (host, support) = tokio::sync::watch::channel(Default::default());
     let options = toolcrib::server::ServerOptions::new("unused".into(), support);
