@@ -104,6 +104,39 @@ async fn dropping_a_call_cancels_it_at_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cancellation_never_overtakes_its_call() {
+    let (rig, mut peer, _peers) = ready(config()).await;
+    for n in 0..100 {
+        let call = start(&rig);
+        for _ in 0..n % 10 {
+            tokio::task::yield_now().await;
+        }
+        call.abort();
+    }
+    let mut open = Vec::new();
+    // A last call tells where the others end.
+    let last = start_with(&rig, Some(Duration::from_secs(5)), |_| {});
+    let mut n_cancelled = 0;
+    while !last.is_finished() {
+        let message = peer.read().await.unwrap();
+        match message["method"].as_str().unwrap() {
+            "tools/call" => open.push(message["id"].clone()),
+            "notifications/cancelled" => {
+                let id = &message["params"]["requestId"];
+                let at = open.iter().position(|open| open == id);
+                open.remove(at.expect("cancelled before it was sent"));
+                n_cancelled += 1;
+            }
+            other => panic!("{other}"),
+        }
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(open, [Value::Null; 0]);
+    assert!(n_cancelled > 50, "{n_cancelled}");
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_ends_a_call_and_the_server_is_told() {
     let (rig, mut peer, _peers) = ready(config()).await;
     let started = Instant::now();
