@@ -186,10 +186,6 @@ impl Session {
         self.closing.cancel();
     }
 
-    pub fn has_ended(&self) -> bool {
-        self.ended.is_cancelled()
-    }
-
     /// Ends with the connection; says why, unless it was closed from here.
     pub async fn ended(&self) -> Option<WireEnd> {
         self.ended.cancelled().await;
