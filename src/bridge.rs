@@ -94,11 +94,10 @@ pub fn definitions(config: &ToolSearchConfig, format: Format) -> [String; 3] {
 fn texts(tool: BridgeTool, config: &ToolSearchConfig) -> (String, Value) {
     match tool {
         BridgeTool::Search => (
-            "Finds tools that are connected but not listed here. There are many, for the services, files and data this \
-             user works with, so search before you say that something cannot be done and before you work around it. \
-             Write a query in English of action and object, and the service if you know it. Then run a match with \
-             tool_call; its `parameters` are a JSON Schema or a short signature. If no match fits, search once more \
-             with other words."
+            "Finds tools that are connected but not listed here, for the services, files and data this user works with. \
+             Search before you say that something cannot be done, and before you work around it. Write the query in \
+             English: action and object, and the service if you know it. Run a match with tool_call. If no match fits, \
+             search once more with other words."
                 .to_owned(),
             json!({
                 "type": "object",
@@ -106,17 +105,18 @@ fn texts(tool: BridgeTool, config: &ToolSearchConfig) -> (String, Value) {
                     "query": {"type": "string", "description": "Such as `create issue github` or `send email`."},
                     "limit": {
                         "type": "integer",
-                        "minimum": 1,
-                        "maximum": config.max_search_limit,
-                        "description": format!("Matches to return, {} by default.", config.search_default_limit),
+                        "description": format!(
+                            "Number of matches, {} by default, {} at most.",
+                            config.search_default_limit, config.max_search_limit
+                        ),
                     },
                 },
                 "required": ["query"],
             }),
         ),
         BridgeTool::Describe => (
-            "Shows the whole description and JSON Schema of one tool that tool_search found. Use it when the match \
-             gives only a short signature and that is not enough to call the tool."
+            "Shows the whole description and JSON Schema of a tool that tool_search found. Needed only where a match \
+             has a short signature as its `parameters`."
                 .to_owned(),
             json!({
                 "type": "object",
@@ -507,7 +507,7 @@ mod tests {
             .map(|text| tokens::characters(text))
             .sum();
         assert!(
-            tokens::of_characters(characters) <= 450,
+            tokens::of_characters(characters) <= 350,
             "{}",
             tokens::of_characters(characters)
         );
