@@ -1,11 +1,13 @@
 //! Writes the schema documents and the clients' generated files from the one list of methods.
 
-pub mod collect;
-pub mod contract;
-pub mod openrpc;
+pub mod compatibility;
+
+mod collect;
+mod contract;
 
 mod go;
 mod identifiers;
+mod openrpc;
 mod prose;
 mod python;
 mod render;
@@ -21,6 +23,9 @@ use crate::codegen::contract::EnumValue;
 /// The methods, notifications and errors of the wire contract, as an OpenRPC document.
 pub const OPENRPC: &str = include_str!("../schema/openrpc.json");
 
+/// The same document as it was when this revision of the contract was fixed; never made again.
+pub const BASELINE: &str = include_str!("../schema/v1.baseline.json");
+
 /// Why the files could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
@@ -31,7 +36,10 @@ pub enum GenerateError {
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),
     #[error("`{path}`: {error}")]
-    File { path: &'static str, error: io::Error },
+    File {
+        path: &'static str,
+        error: io::Error,
+    },
 }
 
 /// A file that is made and never written by hand.
@@ -48,10 +56,22 @@ pub fn generate() -> Result<Vec<GeneratedFile>, GenerateError> {
     let file = |path, content| GeneratedFile { path, content };
     Ok(vec![
         file("schema/openrpc.json", openrpc::document()?),
-        file("clients/python/src/toolcrib/types.py", python::types(&contract)?),
-        file("clients/python/src/toolcrib/_methods.py", python::methods(&contract)?),
-        file("clients/typescript/src/types.ts", typescript::types(&contract)?),
-        file("clients/typescript/src/methods.ts", typescript::methods(&contract)?),
+        file(
+            "clients/python/src/toolcrib/types.py",
+            python::types(&contract)?,
+        ),
+        file(
+            "clients/python/src/toolcrib/_methods.py",
+            python::methods(&contract)?,
+        ),
+        file(
+            "clients/typescript/src/types.ts",
+            typescript::types(&contract)?,
+        ),
+        file(
+            "clients/typescript/src/methods.ts",
+            typescript::methods(&contract)?,
+        ),
         file("clients/go/types.go", go::types(&contract)?),
         file("clients/go/methods.go", go::methods(&contract)?),
     ])
@@ -65,7 +85,12 @@ pub fn check(root: &Path) -> Result<Vec<&'static str>, GenerateError> {
             Ok(content) if content == file.content.as_bytes() => {}
             Ok(_) => stale.push(file.path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => stale.push(file.path),
-            Err(error) => return Err(GenerateError::File { path: file.path, error }),
+            Err(error) => {
+                return Err(GenerateError::File {
+                    path: file.path,
+                    error,
+                });
+            }
         }
     }
     Ok(stale)
@@ -101,6 +126,8 @@ fn with_values(doc: &str, values: &[EnumValue]) -> String {
         .collect();
     match documented.is_empty() {
         true => doc.to_string(),
-        false => format!("{doc}\n\n{}", documented.join("\n")).trim().to_string(),
+        false => format!("{doc}\n\n{}", documented.join("\n"))
+            .trim()
+            .to_string(),
     }
 }

@@ -25,7 +25,10 @@ pub fn collect() -> Result<Contract, CollectError> {
     types.add(schemas.outbound, Direction::Out)?;
 
     let methods = |signatures: Vec<Signature>| {
-        signatures.into_iter().map(method).collect::<Result<Vec<_>, _>>()
+        signatures
+            .into_iter()
+            .map(method)
+            .collect::<Result<Vec<_>, _>>()
     };
     Ok(Contract {
         protocol_version: PROTOCOL_VERSION,
@@ -93,9 +96,14 @@ impl Types {
     fn with_tags(mut self) -> Result<Vec<Type>, CollectError> {
         let mut tags: Vec<(String, Tag)> = Vec::new();
         for it in &self.types {
-            let TypeKind::Union { tag, cases } = &it.kind else { continue };
+            let TypeKind::Union { tag, cases } = &it.kind else {
+                continue;
+            };
             for case in cases {
-                let tag = Tag { member: tag.clone(), value: case.value.clone() };
+                let tag = Tag {
+                    member: tag.clone(),
+                    value: case.value.clone(),
+                };
                 tags.push((case.type_name.clone(), tag));
             }
         }
@@ -105,7 +113,11 @@ impl Types {
                 return Err(error(&name, &problem));
             }
             let found = self.types.iter_mut().find(|it| it.name == name);
-            let Some(Type { kind: TypeKind::Struct { tag, .. }, .. }) = found else {
+            let Some(Type {
+                kind: TypeKind::Struct { tag, .. },
+                ..
+            }) = found
+            else {
                 return Err(error(&name, "a case of a union must be a struct"));
             };
             if tag.replace(new_tag).is_some() {
@@ -135,18 +147,24 @@ fn mentions(shape: &Shape, name: &str) -> bool {
 fn kind(name: &str, schema: &Value) -> Result<TypeKind, CollectError> {
     if let Some(cases) = schema.get("oneOf").and_then(Value::as_array) {
         return match cases.iter().all(|it| it["type"] == "string") {
-            true => Ok(TypeKind::Enum { values: enum_values(cases) }),
+            true => Ok(TypeKind::Enum {
+                values: enum_values(cases),
+            }),
             false => union(name, cases),
         };
     }
     match schema["type"].as_str() {
-        Some("string") if schema.get("enum").is_some() => {
-            Ok(TypeKind::Enum { values: enum_values(std::slice::from_ref(schema)) })
-        }
-        Some("object") if schema.get("additionalProperties").is_none() => {
-            Ok(TypeKind::Struct { fields: fields(name, schema)?, tag: None })
-        }
-        _ => Err(error(name, "a type with a name must be a struct, a list of words or a tagged union")),
+        Some("string") if schema.get("enum").is_some() => Ok(TypeKind::Enum {
+            values: enum_values(std::slice::from_ref(schema)),
+        }),
+        Some("object") if schema.get("additionalProperties").is_none() => Ok(TypeKind::Struct {
+            fields: fields(name, schema)?,
+            tag: None,
+        }),
+        _ => Err(error(
+            name,
+            "a type with a name must be a struct, a list of words or a tagged union",
+        )),
     }
 }
 
@@ -156,12 +174,15 @@ fn enum_values(schemas: &[Value]) -> Vec<EnumValue> {
     for schema in schemas {
         let words = schema.get("enum").and_then(Value::as_array);
         let words = words.into_iter().flatten().chain(schema.get("const"));
-        let doc = if schema.get("const").is_some() { description(schema) } else { String::new() };
-        values.extend(
-            words
-                .filter_map(Value::as_str)
-                .map(|it| EnumValue { value: it.to_string(), doc: doc.clone() }),
-        );
+        let doc = if schema.get("const").is_some() {
+            description(schema)
+        } else {
+            String::new()
+        };
+        values.extend(words.filter_map(Value::as_str).map(|it| EnumValue {
+            value: it.to_string(),
+            doc: doc.clone(),
+        }));
     }
     values
 }
@@ -177,7 +198,10 @@ fn union(name: &str, schemas: &[Value]) -> Result<TypeKind, CollectError> {
             .filter_map(|(name, property)| Some((name, property.get("const")?.as_str()?)))
             .collect();
         let &[(member, value)] = constants.as_slice() else {
-            return Err(error(name, "cases must be told apart by one tag; no `untagged`"));
+            return Err(error(
+                name,
+                "cases must be told apart by one tag; no `untagged`",
+            ));
         };
         if *tag.get_or_insert(member) != member {
             return Err(error(name, "all cases must have the same tag"));
@@ -185,10 +209,17 @@ fn union(name: &str, schemas: &[Value]) -> Result<TypeKind, CollectError> {
         let Some(type_name) = reference(schema) else {
             return Err(error(name, "each case must hold a struct with a name"));
         };
-        cases.push(Case { value: value.to_string(), type_name, doc: description(schema) });
+        cases.push(Case {
+            value: value.to_string(),
+            type_name,
+            doc: description(schema),
+        });
     }
     match tag {
-        Some(tag) => Ok(TypeKind::Union { tag: tag.clone(), cases }),
+        Some(tag) => Ok(TypeKind::Union {
+            tag: tag.clone(),
+            cases,
+        }),
         None => Err(error(name, "a union without cases")),
     }
 }
@@ -197,8 +228,12 @@ fn fields(name: &str, schema: &Value) -> Result<Vec<Field>, CollectError> {
     if schema.get("allOf").is_some() || schema.get("$ref").is_some() {
         return Err(error(name, "no `flatten`: write the fields out"));
     }
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let properties = schema["properties"].as_object().into_iter().flatten();
     properties
         .map(|(field, property)| {
@@ -238,7 +273,9 @@ fn shape(schema: &Value, place: &str) -> Result<(Shape, bool), CollectError> {
         };
     }
     let Some(name) = schema.get("type").and_then(Value::as_str) else {
-        let constrained = schema.as_object().is_some_and(|it| it.keys().any(|it| it != "description"));
+        let constrained = schema
+            .as_object()
+            .is_some_and(|it| it.keys().any(|it| it != "description"));
         return match constrained {
             true => Err(error(place, "a schema that the clients cannot express")),
             false => Ok((Shape::Any, false)),
@@ -281,7 +318,10 @@ fn clean(doc: &str) -> String {
 }
 
 fn error(place: &str, problem: &str) -> CollectError {
-    CollectError { place: place.to_string(), problem: problem.to_string() }
+    CollectError {
+        place: place.to_string(),
+        problem: problem.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -305,14 +345,19 @@ mod tests {
         ]});
         check_kind(
             schema,
-            expect![[r#"Enum { values: [EnumValue { value: "ok", doc: "" }, EnumValue { value: "error", doc: "It failed." }] }"#]],
+            expect![[
+                r#"Enum { values: [EnumValue { value: "ok", doc: "" }, EnumValue { value: "error", doc: "It failed." }] }"#
+            ]],
         );
     }
 
     #[test]
     fn untagged_union_is_refused() {
         let schema = json!({ "oneOf": [{ "$ref": "#/$defs/A" }, { "$ref": "#/$defs/B" }] });
-        check_kind(schema, expect!["`T`: cases must be told apart by one tag; no `untagged`"]);
+        check_kind(
+            schema,
+            expect!["`T`: cases must be told apart by one tag; no `untagged`"],
+        );
     }
 
     #[test]
@@ -323,7 +368,8 @@ mod tests {
 
     #[test]
     fn value_of_two_types_is_refused() {
-        let schema = json!({ "type": "object", "properties": { "a": { "type": ["string", "integer"] } } });
+        let schema =
+            json!({ "type": "object", "properties": { "a": { "type": ["string", "integer"] } } });
         check_kind(schema, expect!["`T.a`: may be of one type only, or `null`"]);
     }
 
@@ -334,7 +380,9 @@ mod tests {
             "properties": { "a": { "type": ["string", "null"] }, "b": { "type": ["string", "null"] } },
             "required": ["a"],
         });
-        let TypeKind::Struct { fields, .. } = kind("T", &schema).unwrap() else { panic!("a struct") };
+        let TypeKind::Struct { fields, .. } = kind("T", &schema).unwrap() else {
+            panic!("a struct")
+        };
         let seen: Vec<_> = fields.iter().map(|it| (it.required, it.nullable)).collect();
         assert_eq!(seen, [(true, true), (false, false)]);
     }
@@ -347,14 +395,26 @@ mod tests {
             match &it.kind {
                 TypeKind::Struct { fields, .. } => named.extend(fields.iter().map(|it| &it.shape)),
                 TypeKind::Union { cases, .. } => {
-                    assert!(cases.iter().all(|it| contract.find_type(&it.type_name).is_some()));
+                    assert!(
+                        cases
+                            .iter()
+                            .all(|it| contract.find_type(&it.type_name).is_some())
+                    );
                 }
                 TypeKind::Enum { values } => assert!(!values.is_empty(), "{}", it.name),
             }
         }
-        let all = [&contract.requests, &contract.host_requests, &contract.notifications];
+        let all = [
+            &contract.requests,
+            &contract.host_requests,
+            &contract.notifications,
+        ];
         for method in all.into_iter().flatten() {
-            assert!(contract.find_type(&method.params).is_some(), "{}", method.params);
+            assert!(
+                contract.find_type(&method.params).is_some(),
+                "{}",
+                method.params
+            );
             named.push(&method.result);
         }
         for mut shape in named {

@@ -20,14 +20,21 @@ pub fn types(contract: &Contract) -> Result<String, GenerateError> {
 pub fn methods(contract: &Contract) -> Result<String, GenerateError> {
     let view = View { contract };
     let methods = |methods: &[Method]| -> Vec<Value> {
-        methods.iter().filter(|it| !is_lifecycle(&it.name)).map(|it| view.method(it)).collect()
+        methods
+            .iter()
+            .filter(|it| !is_lifecycle(&it.name))
+            .map(|it| view.method(it))
+            .collect()
     };
     let context = json!({
         "requests": methods(&contract.requests),
         "host_requests": methods(&contract.host_requests),
         "notifications": methods(&contract.notifications),
     });
-    Ok(render(include_str!("templates/go_methods.go.j2"), &context)?)
+    Ok(render(
+        include_str!("templates/go_methods.go.j2"),
+        &context,
+    )?)
 }
 
 struct View<'a> {
@@ -36,13 +43,12 @@ struct View<'a> {
 
 impl View<'_> {
     fn type_of(&self, it: &Type) -> Value {
-        let mut value = json!({ "name": go_exported(&it.name), "doc": it.doc, "open": it.outbound });
+        let mut value =
+            json!({ "name": go_exported(&it.name), "doc": it.doc, "open": it.outbound });
         match &it.kind {
             TypeKind::Enum { values } => {
                 value["kind"] = "enum".into();
-                let word = |word: &crate::codegen::contract::EnumValue| {
-                    json!({ "name": go_exported(&word.value), "value": word.value, "doc": word.doc })
-                };
+                let word = |word: &crate::codegen::contract::EnumValue| json!({ "name": go_exported(&word.value), "value": word.value, "doc": word.doc });
                 value["words"] = values.iter().map(word).collect();
             }
             TypeKind::Struct { fields, tag } => {
@@ -51,14 +57,15 @@ impl View<'_> {
                     Some(tag) => json!({ "wire": tag.member, "value": tag.value }),
                     None => Value::Null,
                 };
-                value["fields"] = fields.iter().map(|field| self.field(field, it.outbound)).collect();
+                value["fields"] = fields
+                    .iter()
+                    .map(|field| self.field(field, it.outbound))
+                    .collect();
             }
             TypeKind::Union { tag, cases } => {
                 value["kind"] = "union".into();
                 value["tag"] = json!({ "name": go_exported(tag), "wire": tag });
-                let case = |case: &crate::codegen::contract::Case| {
-                    json!({ "value": case.value, "type": go_exported(&case.type_name), "doc": case.doc })
-                };
+                let case = |case: &crate::codegen::contract::Case| json!({ "value": case.value, "type": go_exported(&case.type_name), "doc": case.doc });
                 value["cases"] = cases.iter().map(case).collect();
             }
         }
@@ -85,7 +92,9 @@ impl View<'_> {
     }
 
     fn is_enum(&self, shape: &Shape) -> bool {
-        let Shape::Named(name) = shape else { return false };
+        let Shape::Named(name) = shape else {
+            return false;
+        };
         let kind = self.contract.find_type(name).map(|it| &it.kind);
         matches!(kind, Some(TypeKind::Enum { .. }))
     }

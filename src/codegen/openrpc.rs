@@ -5,6 +5,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::api::error;
 use crate::api::types::PROTOCOL_VERSION;
 use crate::codegen::GenerateError;
 use crate::codegen::schemas::{Schemas, Signature};
@@ -17,21 +18,56 @@ struct ErrorClass {
 }
 
 const ERRORS: [ErrorClass; 8] = [
-    ErrorClass { name: "ParseError", code: -32700, message: "the message is not JSON" },
-    ErrorClass { name: "InvalidRequest", code: -32600, message: "the message is not a request" },
-    ErrorClass { name: "MethodNotFound", code: -32601, message: "there is no such method" },
-    ErrorClass { name: "InvalidParams", code: -32602, message: "the params are not those of the method" },
-    ErrorClass { name: "InternalError", code: -32603, message: "the sidecar is at fault" },
-    ErrorClass { name: "Overloaded", code: -32001, message: "too many requests in flight, try again" },
-    ErrorClass { name: "Cancelled", code: -32800, message: "the request was cancelled" },
-    ErrorClass { name: "RequestFailed", code: REQUEST_FAILED, message: "the request could not be served; `data.kind` says why" },
+    ErrorClass {
+        name: "ParseError",
+        code: error::PARSE_ERROR,
+        message: "the message is not JSON",
+    },
+    ErrorClass {
+        name: "InvalidRequest",
+        code: error::INVALID_REQUEST,
+        message: "the message is not a request",
+    },
+    ErrorClass {
+        name: "MethodNotFound",
+        code: error::METHOD_NOT_FOUND,
+        message: "there is no such method",
+    },
+    ErrorClass {
+        name: "InvalidParams",
+        code: error::INVALID_PARAMS,
+        message: "the params are not those of the method",
+    },
+    ErrorClass {
+        name: "InternalError",
+        code: error::INTERNAL_ERROR,
+        message: "the sidecar is at fault",
+    },
+    ErrorClass {
+        name: "Overloaded",
+        code: error::OVERLOADED,
+        message: "too many requests are in flight, try again",
+    },
+    ErrorClass {
+        name: "Cancelled",
+        code: error::CANCELLED,
+        message: "the request was cancelled",
+    },
+    ErrorClass {
+        name: "RequestFailed",
+        code: error::REQUEST_FAILED,
+        message: "the request could not be served; `data.kind` says why",
+    },
 ];
 
-const REQUEST_FAILED: i32 = -32803;
-
 /// The values of `data.kind` that this build sends; a newer one may send others.
-const KINDS: [&str; 5] =
-    ["configInvalid", "configNotFound", "unknownServer", "unknownSession", "notSupported"];
+const KINDS: [&str; 5] = [
+    "configInvalid",
+    "configNotFound",
+    "unknownServer",
+    "unknownSession",
+    "notSupported",
+];
 
 /// The document, laid out for reading.
 pub fn document() -> Result<String, GenerateError> {
@@ -45,7 +81,10 @@ pub fn document() -> Result<String, GenerateError> {
         definitions.entry(name).or_insert(schema);
     }
     let sent_by = |from: &str, signatures: &[Signature], answered: bool| -> Vec<Value> {
-        signatures.iter().map(|it| method(it, from, answered, &definitions)).collect()
+        signatures
+            .iter()
+            .map(|it| method(it, from, answered, &definitions))
+            .collect()
     };
     let methods = [
         sent_by("host", &schemas.requests, true),
@@ -66,8 +105,17 @@ pub fn document() -> Result<String, GenerateError> {
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-fn method(signature: &Signature, from: &str, answered: bool, definitions: &Map<String, Value>) -> Value {
-    let (summary, description) = signature.doc.trim().split_once('\n').unwrap_or((signature.doc.trim(), ""));
+fn method(
+    signature: &Signature,
+    from: &str,
+    answered: bool,
+    definitions: &Map<String, Value>,
+) -> Value {
+    let (summary, description) = signature
+        .doc
+        .trim()
+        .split_once('\n')
+        .unwrap_or((signature.doc.trim(), ""));
     let mut method = json!({ "name": signature.name, "summary": summary.trim() });
     if !description.trim().is_empty() {
         let lines: Vec<&str> = description.trim().lines().map(str::trim).collect();
@@ -79,21 +127,30 @@ fn method(signature: &Signature, from: &str, answered: bool, definitions: &Map<S
     method["params"] = params(definition(&signature.params, definitions)).into();
     if answered {
         method["result"] = json!({ "name": "result", "schema": signature.result });
-        let errors = ERRORS.iter().map(|it| json!({ "$ref": format!("#/components/errors/{}", it.name) }));
+        let errors = ERRORS
+            .iter()
+            .map(|it| json!({ "$ref": format!("#/components/errors/{}", it.name) }));
         method["errors"] = errors.collect();
     }
     method
 }
 
 fn definition<'a>(reference: &Value, definitions: &'a Map<String, Value>) -> Option<&'a Value> {
-    let name = reference["$ref"].as_str()?.strip_prefix("#/components/schemas/")?;
+    let name = reference["$ref"]
+        .as_str()?
+        .strip_prefix("#/components/schemas/")?;
     definitions.get(name)
 }
 
 /// The members of the params, one by one, as OpenRPC wants them.
 fn params(definition: Option<&Value>) -> Vec<Value> {
-    let Some(definition) = definition else { return Vec::new() };
-    let required = definition["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(definition) = definition else {
+        return Vec::new();
+    };
+    let required = definition["required"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let properties = definition["properties"].as_object().into_iter().flatten();
     properties
         .map(|(name, schema)| {
@@ -104,13 +161,35 @@ fn params(definition: Option<&Value>) -> Vec<Value> {
 }
 
 fn errors() -> Map<String, Value> {
-    let error = |it: &ErrorClass| {
-        let mut error = json!({ "code": it.code, "message": it.message });
-        if it.code == REQUEST_FAILED {
-            error["x-data"] = json!({ "$ref": "#/components/schemas/ErrorData" });
-            error["x-kinds"] = json!(KINDS);
+    let described = |it: &ErrorClass| {
+        let mut described = json!({ "code": it.code, "message": it.message });
+        if it.code == error::REQUEST_FAILED {
+            described["data"] =
+                json!({ "schema": { "$ref": "#/components/schemas/ErrorData" }, "kinds": KINDS });
         }
-        (it.name.to_string(), error)
+        (it.name.to_string(), described)
     };
-    ERRORS.iter().map(error).collect()
+    ERRORS.iter().map(described).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::error::ApiError;
+
+    #[test]
+    fn every_kind_of_failure_is_listed() {
+        let failures = [
+            ApiError::ConfigInvalid(Vec::new()),
+            ApiError::ConfigNotFound(String::new()),
+            ApiError::UnknownServer(String::new()),
+            ApiError::UnknownSession(String::new()),
+            ApiError::NotSupported(String::new()),
+        ];
+        let kinds: Vec<String> = failures
+            .iter()
+            .filter_map(|it| Some(it.data()?.kind))
+            .collect();
+        assert_eq!(kinds, KINDS);
+    }
 }

@@ -43,7 +43,15 @@ mod tests {
     #[test]
     fn paragraphs_are_refilled_and_items_hang() {
         let text = "One two\nthree four.\n\nFive.\n- six seven eight\n- nine";
-        let lines = ["One two", "three four.", "", "Five.", "- six seven", "  eight", "- nine"];
+        let lines = [
+            "One two",
+            "three four.",
+            "",
+            "Five.",
+            "- six seven",
+            "  eight",
+            "- nine",
+        ];
         assert_eq!(wrap(text, 11), lines);
     }
 }

@@ -11,7 +11,12 @@ use crate::codegen::{is_lifecycle, with_values};
 pub fn types(contract: &Contract) -> Result<String, GenerateError> {
     let view = View { contract };
     let of_kind = |wanted: fn(&TypeKind) -> bool| -> Vec<Value> {
-        contract.types.iter().filter(|it| wanted(&it.kind)).map(|it| view.type_of(it)).collect()
+        contract
+            .types
+            .iter()
+            .filter(|it| wanted(&it.kind))
+            .map(|it| view.type_of(it))
+            .collect()
     };
     let context = json!({
         "protocol_version": contract.protocol_version,
@@ -20,18 +25,27 @@ pub fn types(contract: &Contract) -> Result<String, GenerateError> {
         "unions": of_kind(|it| matches!(it, TypeKind::Union { .. })),
         "notifications": contract.notifications.iter().map(|it| view.method(it)).collect::<Vec<_>>(),
     });
-    Ok(render(include_str!("templates/python_types.py.j2"), &context)?)
+    Ok(render(
+        include_str!("templates/python_types.py.j2"),
+        &context,
+    )?)
 }
 
 pub fn methods(contract: &Contract) -> Result<String, GenerateError> {
     let view = View { contract };
-    let requests = contract.requests.iter().filter(|it| !is_lifecycle(&it.name));
+    let requests = contract
+        .requests
+        .iter()
+        .filter(|it| !is_lifecycle(&it.name));
     let context = json!({
         "requests": requests.map(|it| view.method(it)).collect::<Vec<_>>(),
         "host_requests": contract.host_requests.iter().map(|it| view.method(it)).collect::<Vec<_>>(),
         "notifications": contract.notifications.iter().map(|it| view.method(it)).collect::<Vec<_>>(),
     });
-    Ok(render(include_str!("templates/python_methods.py.j2"), &context)?)
+    Ok(render(
+        include_str!("templates/python_methods.py.j2"),
+        &context,
+    )?)
 }
 
 struct View<'a> {
@@ -44,23 +58,37 @@ impl View<'_> {
         match &it.kind {
             TypeKind::Enum { values } => {
                 let words: Vec<_> = values.iter().map(|it| &it.value).collect();
-                let note = if it.outbound { "\n\nA newer sidecar may send words that are not listed.\n" } else { "" };
-                value["doc"] = format!("{}{note}", with_values(&it.doc, values)).trim_start().into();
+                let note = if it.outbound {
+                    "\n\nA newer sidecar may send words that are not listed.\n"
+                } else {
+                    ""
+                };
+                value["doc"] = format!("{}{note}", with_values(&it.doc, values))
+                    .trim_start()
+                    .into();
                 value["words"] = json!(words);
             }
             TypeKind::Struct { fields, tag } => {
                 value["fields"] = fields.iter().map(|it| self.field(it, "")).collect();
                 value["tag"] = match tag {
-                    Some(tag) => json!({ "name": python(&tag.member), "wire": tag.member, "value": tag.value }),
+                    Some(tag) => {
+                        json!({ "name": python(&tag.member), "wire": tag.member, "value": tag.value })
+                    }
                     None => Value::Null,
                 };
-                let notification = self.contract.notifications.iter().find(|method| method.params == it.name);
+                let notification = self
+                    .contract
+                    .notifications
+                    .iter()
+                    .find(|method| method.params == it.name);
                 value["method"] = json!(notification.map(|it| &it.name));
             }
             TypeKind::Union { tag, cases } => {
                 value["tag"] = json!({ "name": python(tag), "wire": tag });
                 value["decode"] = format!("{}_from_json", snake(&it.name)).into();
-                let cases = cases.iter().map(|it| json!({ "value": it.value, "type": it.type_name }));
+                let cases = cases
+                    .iter()
+                    .map(|it| json!({ "value": it.value, "type": it.type_name }));
                 value["cases"] = cases.collect();
             }
         }
@@ -85,7 +113,9 @@ impl View<'_> {
             (Some(_), false) => self.decode(&field.shape, &found).unwrap_or(found),
         };
         let own = format!("self.{name}");
-        let encoded = self.encode(&field.shape, &own).unwrap_or_else(|| own.clone());
+        let encoded = self
+            .encode(&field.shape, &own)
+            .unwrap_or_else(|| own.clone());
         let encoded = match field.nullable && encoded != own {
             true => format!("None if {own} is None else {encoded}"),
             false => encoded,
@@ -137,12 +167,14 @@ impl View<'_> {
     /// How to read the value `from`; nothing where it can be taken as it is.
     fn decode(&self, shape: &Shape, from: &str) -> Option<String> {
         match shape {
-            Shape::List(item) => {
-                Some(format!("[{} for item in {from}]", self.decode(item, "item")?))
-            }
-            Shape::Map(item) => {
-                Some(format!("{{key: {} for key, item in {from}.items()}}", self.decode(item, "item")?))
-            }
+            Shape::List(item) => Some(format!(
+                "[{} for item in {from}]",
+                self.decode(item, "item")?
+            )),
+            Shape::Map(item) => Some(format!(
+                "{{key: {} for key, item in {from}.items()}}",
+                self.decode(item, "item")?
+            )),
             Shape::Named(name) => match self.contract.find_type(name).map(|it| &it.kind)? {
                 TypeKind::Enum { .. } => None,
                 TypeKind::Struct { .. } => Some(format!("{name}.from_json({from})")),
@@ -154,15 +186,19 @@ impl View<'_> {
 
     fn encode(&self, shape: &Shape, from: &str) -> Option<String> {
         match shape {
-            Shape::List(item) => {
-                Some(format!("[{} for item in {from}]", self.encode(item, "item")?))
-            }
-            Shape::Map(item) => {
-                Some(format!("{{key: {} for key, item in {from}.items()}}", self.encode(item, "item")?))
-            }
+            Shape::List(item) => Some(format!(
+                "[{} for item in {from}]",
+                self.encode(item, "item")?
+            )),
+            Shape::Map(item) => Some(format!(
+                "{{key: {} for key, item in {from}.items()}}",
+                self.encode(item, "item")?
+            )),
             Shape::Named(name) => match self.contract.find_type(name).map(|it| &it.kind)? {
                 TypeKind::Enum { .. } => None,
-                TypeKind::Struct { .. } | TypeKind::Union { .. } => Some(format!("{from}.to_json()")),
+                TypeKind::Struct { .. } | TypeKind::Union { .. } => {
+                    Some(format!("{from}.to_json()"))
+                }
             },
             _ => None,
         }

@@ -21,8 +21,10 @@ pub fn render(template: &str, context: &Value) -> Result<String, minijinja::Erro
 /// `doc|comment("// ")`: the text as lines that begin so, 82 columns wide.
 fn comment(text: &str, prefix: &str) -> String {
     let lines = prose::wrap(text, 82 - prefix.chars().count());
-    let lines: Vec<String> =
-        lines.iter().map(|it| format!("{prefix}{it}").trim_end().to_string()).collect();
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|it| format!("{prefix}{it}").trim_end().to_string())
+        .collect();
     lines.join("\n")
 }
 
@@ -32,11 +34,16 @@ fn jsdoc(text: &str, indent: &str) -> String {
     if !text.contains('\n') && single.chars().count() <= 88 {
         return single;
     }
-    format!("{indent}/**\n{}\n{indent} */", comment(text, &format!("{indent} * ")))
+    format!(
+        "{indent}/**\n{}\n{indent} */",
+        comment(text, &format!("{indent} * "))
+    )
 }
 
 /// For Go, where a comment is a sentence that begins with the name.
 fn uncapitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |it| it.to_lowercase().chain(letters).collect())
+    letters
+        .next()
+        .map_or_else(String::new, |it| it.to_lowercase().chain(letters).collect())
 }

@@ -12,19 +12,29 @@ pub fn types(contract: &Contract) -> Result<String, GenerateError> {
         "protocol_version": contract.protocol_version,
         "types": contract.types.iter().map(type_of).collect::<Vec<_>>(),
     });
-    Ok(render(include_str!("templates/typescript_types.ts.j2"), &context)?)
+    Ok(render(
+        include_str!("templates/typescript_types.ts.j2"),
+        &context,
+    )?)
 }
 
 pub fn methods(contract: &Contract) -> Result<String, GenerateError> {
     let methods = |methods: &[Method]| -> Vec<Value> {
-        methods.iter().filter(|it| !is_lifecycle(&it.name)).map(|it| method(contract, it)).collect()
+        methods
+            .iter()
+            .filter(|it| !is_lifecycle(&it.name))
+            .map(|it| method(contract, it))
+            .collect()
     };
     let context = json!({
         "requests": methods(&contract.requests),
         "host_requests": methods(&contract.host_requests),
         "notifications": methods(&contract.notifications),
     });
-    Ok(render(include_str!("templates/typescript_methods.ts.j2"), &context)?)
+    Ok(render(
+        include_str!("templates/typescript_methods.ts.j2"),
+        &context,
+    )?)
 }
 
 fn type_of(it: &Type) -> Value {
@@ -32,8 +42,14 @@ fn type_of(it: &Type) -> Value {
     match &it.kind {
         TypeKind::Enum { values } => {
             value["kind"] = "enum".into();
-            let note = if it.outbound { "\n\nA newer sidecar may send words that are not listed." } else { "" };
-            value["doc"] = format!("{}{note}", with_values(&it.doc, values)).trim().into();
+            let note = if it.outbound {
+                "\n\nA newer sidecar may send words that are not listed."
+            } else {
+                ""
+            };
+            value["doc"] = format!("{}{note}", with_values(&it.doc, values))
+                .trim()
+                .into();
             value["words"] = values.iter().map(|it| it.value.as_str()).collect();
         }
         TypeKind::Struct { fields, tag } => {
@@ -42,11 +58,15 @@ fn type_of(it: &Type) -> Value {
                 Some(tag) => json!({ "name": tag.member, "value": tag.value }),
                 None => Value::Null,
             };
-            value["fields"] = fields.iter().map(|field| field_of(field, it.inbound)).collect();
+            value["fields"] = fields
+                .iter()
+                .map(|field| field_of(field, it.inbound))
+                .collect();
         }
-        TypeKind::Union { tag, cases } => {
+        TypeKind::Union { cases, .. } => {
             value["kind"] = "union".into();
-            let note = "A newer sidecar may send cases that are not listed: give a `switch` a `default`.";
+            let note =
+                "A newer sidecar may send cases that are not listed: give a `switch` a `default`.";
             value["doc"] = format!("{}\n\n{note}", it.doc).into();
             value["cases"] = cases.iter().map(|it| it.type_name.as_str()).collect();
         }

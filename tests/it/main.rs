@@ -2,5 +2,7 @@
 
 mod house;
 
+mod codegen;
 mod endpoint;
 mod host;
+mod wire;
