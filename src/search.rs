@@ -18,6 +18,7 @@ mod query;
 mod rank;
 mod segment;
 mod synonyms;
+pub mod vectors;
 mod weights;
 mod words;
 
@@ -81,6 +82,12 @@ pub enum Verdict {
     Weak,
     /// No tool has anything to do with the query.
     Nothing,
+}
+
+impl Default for Index {
+    fn default() -> Index {
+        Index::new(Options::default())
+    }
 }
 
 impl Index {

@@ -6,7 +6,13 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of `src/`, from the ground up. A module may use its own row and the rows above it in this list.
 const ROWS: &[(&str, &[&str])] = &[
-    ("core", &["names", "text", "redact", "config", "tokens", "schema", "search", "catalog", "policy", "bridge", "assembly", "output"]),
+    (
+        "core",
+        &[
+            "names", "text", "redact", "config", "tokens", "schema", "search", "catalog", "policy",
+            "bridge", "assembly", "output",
+        ],
+    ),
     ("shell", &["config_file", "logging", "server", "hub"]),
     ("surface", &["rpc", "api"]),
     ("fronts", &["lsp", "demo", "codegen", "cli"]),
@@ -43,7 +49,10 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ("anstream", &["cli"]),
     ("rust_stemmers", &["search"]),
     ("tracing_appender", &["logging"]),
-    ("rustix", &["server", "rpc", "logging", "config_file", "cli", "demo"]),
+    (
+        "rustix",
+        &["server", "rpc", "logging", "config_file", "cli", "demo"],
+    ),
 ];
 
 struct Source {
@@ -64,10 +73,19 @@ fn sources() -> Vec<Source> {
                 folders.push(path);
             } else if path.extension().is_some_and(|it| it == "rs") {
                 let inside = path.strip_prefix(&root).unwrap();
-                let first = inside.components().next().unwrap().as_os_str().to_string_lossy();
+                let first = inside
+                    .components()
+                    .next()
+                    .unwrap()
+                    .as_os_str()
+                    .to_string_lossy();
                 let room = first.trim_end_matches(".rs").to_owned();
                 let text = fs::read_to_string(&path).unwrap();
-                found.push(Source { path: inside.to_owned(), room, text });
+                found.push(Source {
+                    path: inside.to_owned(),
+                    room,
+                    text,
+                });
             }
         }
     }
@@ -92,40 +110,69 @@ fn row_of(room: &str) -> Option<usize> {
 
 #[test]
 fn every_module_has_a_room() {
-    let strays: Vec<_> =
-        sources().into_iter().filter(|it| !matches!(it.room.as_str(), "lib" | "main") && row_of(&it.room).is_none()).map(|it| it.path).collect();
-    assert!(strays.is_empty(), "no room is named in tests/it/house.rs for {strays:?}");
+    let strays: Vec<_> = sources()
+        .into_iter()
+        .filter(|it| !matches!(it.room.as_str(), "lib" | "main") && row_of(&it.room).is_none())
+        .map(|it| it.path)
+        .collect();
+    assert!(
+        strays.is_empty(),
+        "no room is named in tests/it/house.rs for {strays:?}"
+    );
 }
 
 #[test]
 fn imports_run_one_way() {
     let mut wrong = Vec::new();
     for source in sources() {
-        let Some(own) = row_of(&source.room) else { continue };
+        let Some(own) = row_of(&source.room) else {
+            continue;
+        };
         for (number, line) in code_lines(&source) {
             for used in line.split("crate::").skip(1) {
-                let room: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                let Some(theirs) = row_of(&room) else { continue };
+                let room: String = used
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect();
+                let Some(theirs) = row_of(&room) else {
+                    continue;
+                };
                 if theirs > own {
-                    wrong.push(format!("{}:{number} uses {room} ({} from {})", source.path.display(), ROWS[theirs].0, ROWS[own].0));
+                    wrong.push(format!(
+                        "{}:{number} uses {room} ({} from {})",
+                        source.path.display(),
+                        ROWS[theirs].0,
+                        ROWS[own].0
+                    ));
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "imports run from front to core only:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "imports run from front to core only:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn the_core_takes_values_and_returns_values() {
     let mut wrong = Vec::new();
-    for source in sources().into_iter().filter(|it| row_of(&it.room) == Some(0)) {
+    for source in sources()
+        .into_iter()
+        .filter(|it| row_of(&it.room) == Some(0))
+    {
         for (number, line) in code_lines(&source) {
             for word in BANNED_IN_CORE.iter().filter(|word| line.contains(**word)) {
                 wrong.push(format!("{}:{number} names {word}", source.path.display()));
             }
         }
     }
-    assert!(wrong.is_empty(), "the core waits for nothing and looks at nothing:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "the core waits for nothing and looks at nothing:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -136,7 +183,10 @@ fn third_party_crates_stay_in_their_rooms() {
         for (number, line) in code_lines(&source) {
             for (name, rooms) in &homes {
                 if line.contains(&format!("{name}::")) && !rooms.contains(&source.room.as_str()) {
-                    wrong.push(format!("{}:{number} names {name}, whose room is {rooms:?}", source.path.display()));
+                    wrong.push(format!(
+                        "{}:{number} names {name}, whose room is {rooms:?}",
+                        source.path.display()
+                    ));
                 }
             }
         }
@@ -146,6 +196,13 @@ fn third_party_crates_stay_in_their_rooms() {
 
 #[test]
 fn every_file_says_what_it_is_for() {
-    let silent: Vec<_> = sources().into_iter().filter(|it| !it.text.starts_with("//!")).map(|it| it.path).collect();
-    assert!(silent.is_empty(), "the first line of a file is a `//!` that says which question it answers: {silent:?}");
+    let silent: Vec<_> = sources()
+        .into_iter()
+        .filter(|it| !it.text.starts_with("//!"))
+        .map(|it| it.path)
+        .collect();
+    assert!(
+        silent.is_empty(),
+        "the first line of a file is a `//!` that says which question it answers: {silent:?}"
+    );
 }

@@ -1,8 +1,10 @@
 //! Tests that look at toolcrib from outside, in one binary.
 
-mod house;
-
 mod codegen;
 mod endpoint;
 mod host;
+mod house;
+mod server;
+mod server_fakes;
+mod server_processes;
 mod wire;

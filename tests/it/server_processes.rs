@@ -1,0 +1,1 @@
+//! What is left of a server's process tree, however it ends: nothing.
