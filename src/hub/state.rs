@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::catalog::Tools;
 use crate::catalog::listing::{self, ListedTool};
-use crate::config::diff::diff;
+use crate::config;
 use crate::config::{Approval, ServerConfig, Trust};
 use crate::hub::session::Sessions;
 use crate::hub::{Command, Entry, Loaded, Notice, Reloaded, Snapshot, UnknownServer};
@@ -148,7 +148,7 @@ impl State {
     pub fn configure(&mut self, loaded: Loaded) -> Reloaded {
         let old_config = self.snapshot.config.clone();
         let new_config = Arc::new(loaded.parsed.config);
-        let difference = diff(&old_config, &new_config);
+        let difference = config::diff(&old_config, &new_config);
         self.snapshot.config = new_config.clone();
         self.snapshot.config_revision += 1;
         self.snapshot.config_path = loaded.path;
@@ -172,7 +172,7 @@ impl State {
             reloaded.added.push(server);
         }
         for server in difference.changed {
-            if difference.reconnected.contains(&server) {
+            if difference.restarted.contains(&server) {
                 self.replace(&server);
                 reloaded.restarted.push(server.clone());
             } else {

@@ -55,7 +55,7 @@ mod unix {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
-    use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpgrp, kill_process, waitpid};
+    use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpgrp, kill_process, wait};
 
     use super::LIFELINE;
 
@@ -165,7 +165,7 @@ mod unix {
         /// Collects the dead; true when no child is left.
         fn reap(&mut self) -> bool {
             loop {
-                match waitpid(None, WaitOptions::NOHANG) {
+                match wait(WaitOptions::NOHANG) {
                     Ok(Some((pid, status))) if pid == self.server => self.report(status),
                     Ok(Some(_)) => {}
                     Ok(None) => return false,
