@@ -1,11 +1,13 @@
 //! Writes the schema documents and the clients' generated files from the one list of methods.
 
-pub mod collect;
-pub mod contract;
-pub mod openrpc;
+pub mod compatibility;
+
+mod collect;
+mod contract;
 
 mod go;
 mod identifiers;
+mod openrpc;
 mod prose;
 mod python;
 mod render;
@@ -17,9 +19,16 @@ use std::{fs, io};
 
 use crate::codegen::collect::CollectError;
 use crate::codegen::contract::EnumValue;
+use crate::config;
 
 /// The methods, notifications and errors of the wire contract, as an OpenRPC document.
 pub const OPENRPC: &str = include_str!("../schema/openrpc.json");
+
+/// The JSON Schema of a configuration file.
+pub const CONFIG_SCHEMA: &str = include_str!("../schema/config.schema.json");
+
+/// The OpenRPC document as it was when this revision of the contract was fixed; never made again.
+pub const BASELINE: &str = include_str!("../schema/v1.baseline.json");
 
 /// Why the files could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +60,10 @@ pub fn generate() -> Result<Vec<GeneratedFile>, GenerateError> {
     let file = |path, content| GeneratedFile { path, content };
     Ok(vec![
         file("schema/openrpc.json", openrpc::document()?),
+        file(
+            "schema/config.schema.json",
+            serde_json::to_string_pretty(&config::json_schema())? + "\n",
+        ),
         file(
             "clients/python/src/toolcrib/types.py",
             python::types(&contract)?,

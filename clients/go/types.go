@@ -325,7 +325,7 @@ type AssembleToolsResult struct {
 
 	Servers []ServerStatus `json:"servers"`
 
-	Warnings []Warning `json:"warnings"`
+	Warnings []AssemblyWarning `json:"warnings"`
 }
 
 // Decision: Why the tools are shown as they are, or bridged.
@@ -490,8 +490,8 @@ type DroppedTool struct {
 	Reason string `json:"reason"`
 }
 
-// Warning: Something that a host's author should know about an assembly.
-type Warning struct {
+// AssemblyWarning: Something that a host's author should know about an assembly.
+type AssemblyWarning struct {
 	// A word to branch on.
 	Kind string `json:"kind"`
 

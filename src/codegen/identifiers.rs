@@ -5,11 +5,6 @@ pub fn snake(name: &str) -> String {
     words(name).join("_")
 }
 
-/// `original_name` → `OriginalName`.
-pub fn pascal(name: &str) -> String {
-    words(name).iter().map(|it| capitalised(it)).collect()
-}
-
 /// `serverId` → `ServerID`: Go writes abbreviations in capitals.
 pub fn go_exported(name: &str) -> String {
     words(name)
@@ -72,8 +67,7 @@ mod tests {
     fn names_follow_each_language() {
         assert_eq!(snake("retryInMs"), "retry_in_ms");
         assert_eq!(snake("OpenUrlParams"), "open_url_params");
-        assert_eq!(pascal("openai-responses"), "OpenaiResponses");
-        assert_eq!(pascal("tool_error"), "ToolError");
+        assert_eq!(go_exported("tool_error"), "ToolError");
         assert_eq!(go_exported("sessionId"), "SessionID");
         assert_eq!(go_exported("OpenUrlParams"), "OpenURLParams");
         assert_eq!(go_exported("openai-responses"), "OpenAIResponses");

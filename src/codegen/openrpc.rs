@@ -5,6 +5,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::api::error;
 use crate::api::types::PROTOCOL_VERSION;
 use crate::codegen::GenerateError;
 use crate::codegen::schemas::{Schemas, Signature};
@@ -19,47 +20,45 @@ struct ErrorClass {
 const ERRORS: [ErrorClass; 8] = [
     ErrorClass {
         name: "ParseError",
-        code: -32700,
+        code: error::PARSE_ERROR,
         message: "the message is not JSON",
     },
     ErrorClass {
         name: "InvalidRequest",
-        code: -32600,
+        code: error::INVALID_REQUEST,
         message: "the message is not a request",
     },
     ErrorClass {
         name: "MethodNotFound",
-        code: -32601,
+        code: error::METHOD_NOT_FOUND,
         message: "there is no such method",
     },
     ErrorClass {
         name: "InvalidParams",
-        code: -32602,
+        code: error::INVALID_PARAMS,
         message: "the params are not those of the method",
     },
     ErrorClass {
         name: "InternalError",
-        code: -32603,
+        code: error::INTERNAL_ERROR,
         message: "the sidecar is at fault",
     },
     ErrorClass {
         name: "Overloaded",
-        code: -32001,
-        message: "too many requests in flight, try again",
+        code: error::OVERLOADED,
+        message: "too many requests are in flight, try again",
     },
     ErrorClass {
         name: "Cancelled",
-        code: -32800,
+        code: error::CANCELLED,
         message: "the request was cancelled",
     },
     ErrorClass {
         name: "RequestFailed",
-        code: REQUEST_FAILED,
+        code: error::REQUEST_FAILED,
         message: "the request could not be served; `data.kind` says why",
     },
 ];
-
-const REQUEST_FAILED: i32 = -32803;
 
 /// The values of `data.kind` that this build sends; a newer one may send others.
 const KINDS: [&str; 5] = [
@@ -162,13 +161,35 @@ fn params(definition: Option<&Value>) -> Vec<Value> {
 }
 
 fn errors() -> Map<String, Value> {
-    let error = |it: &ErrorClass| {
-        let mut error = json!({ "code": it.code, "message": it.message });
-        if it.code == REQUEST_FAILED {
-            error["x-data"] = json!({ "$ref": "#/components/schemas/ErrorData" });
-            error["x-kinds"] = json!(KINDS);
+    let described = |it: &ErrorClass| {
+        let mut described = json!({ "code": it.code, "message": it.message });
+        if it.code == error::REQUEST_FAILED {
+            described["data"] =
+                json!({ "schema": { "$ref": "#/components/schemas/ErrorData" }, "kinds": KINDS });
         }
-        (it.name.to_string(), error)
+        (it.name.to_string(), described)
     };
-    ERRORS.iter().map(error).collect()
+    ERRORS.iter().map(described).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::error::ApiError;
+
+    #[test]
+    fn every_kind_of_failure_is_listed() {
+        let failures = [
+            ApiError::ConfigInvalid(Vec::new()),
+            ApiError::ConfigNotFound(String::new()),
+            ApiError::UnknownServer(String::new()),
+            ApiError::UnknownSession(String::new()),
+            ApiError::NotSupported(String::new()),
+        ];
+        let kinds: Vec<String> = failures
+            .iter()
+            .filter_map(|it| Some(it.data()?.kind))
+            .collect();
+        assert_eq!(kinds, KINDS);
+    }
 }

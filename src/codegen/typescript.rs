@@ -63,7 +63,7 @@ fn type_of(it: &Type) -> Value {
                 .map(|field| field_of(field, it.inbound))
                 .collect();
         }
-        TypeKind::Union { tag, cases } => {
+        TypeKind::Union { cases, .. } => {
             value["kind"] = "union".into();
             let note =
                 "A newer sidecar may send cases that are not listed: give a `switch` a `default`.";

@@ -1,5 +1,6 @@
 //! Tests that look at toolcrib from outside, in one binary.
 
+mod codegen;
 mod endpoint;
 mod host;
 mod house;
@@ -8,3 +9,4 @@ mod server;
 mod server_fakes;
 mod server_processes;
 mod stdio;
+mod wire;

@@ -378,7 +378,8 @@ function line(message: Message): string {
   return text + "\n";
 }
 
-function readError(error: unknown): ToolcribError {
+/** @internal */
+export function readError(error: unknown): ToolcribError {
   const { code, message, data } = (error ?? {}) as Message;
   if (typeof code !== "number" || typeof message !== "string") {
     return new ProtocolError(`an error that is not of the contract: ${String(error)}`);

@@ -263,7 +263,7 @@ export interface AssembleToolsResult {
   generation: number;
   decision: Decision;
   servers: ServerStatus[];
-  warnings: Warning[];
+  warnings: AssemblyWarning[];
 }
 
 /** Why the tools are shown as they are, or bridged. */
@@ -400,7 +400,7 @@ export interface DroppedTool {
 }
 
 /** Something that a host's author should know about an assembly. */
-export interface Warning {
+export interface AssemblyWarning {
   /** A word to branch on. */
   kind: string;
   message: string;

@@ -280,8 +280,9 @@ class AsyncToolcrib(AsyncRequests):
             return
         if self._stdin is not None:
             self._stdin.close()
+        steps: list[Callable[[], None]] = [lambda: None, transport.terminate, transport.kill]
         try:
-            for step in (lambda: None, transport.terminate, transport.kill):
+            for step in steps:
                 try:
                     step()
                 except ProcessLookupError:

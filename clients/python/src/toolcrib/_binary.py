@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import sysconfig
 from collections.abc import Iterator
 
@@ -45,16 +44,10 @@ def _existing(path: str, source: str) -> str:
 def _packaged() -> Iterator[str]:
     """Where an installer may have put the wheel's program."""
     package = os.path.dirname(os.path.abspath(__file__))
-    schemes = [None, "posix_user" if os.name == "posix" else "nt_user"]
-    if sys.platform == "darwin":
-        schemes.append("osx_framework_user")
-    folders = []
-    for scheme in schemes:
-        try:
-            folder = sysconfig.get_path("scripts", *([scheme] if scheme else []))
-        except KeyError:
-            continue
-        folders.append(folder)
+    folders = [sysconfig.get_path("scripts")]
+    for scheme in ("posix_user", "nt_user", "osx_framework_user"):
+        if scheme in sysconfig.get_scheme_names():
+            folders.append(sysconfig.get_path("scripts", scheme))
     # `pip install --target` and `--prefix` put the scripts beside or above the packages.
     folders.append(os.path.join(os.path.dirname(package), "bin"))
     above = package

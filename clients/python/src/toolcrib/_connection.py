@@ -360,7 +360,8 @@ class Connection:
                 self.process.stdin.close()
             except OSError:
                 pass
-        for step in (lambda: None, self.process.terminate, self.process.kill):
+        steps: list[Callable[[], None]] = [lambda: None, self.process.terminate, self.process.kill]
+        for step in steps:
             step()
             try:
                 self.process.wait(timeout)

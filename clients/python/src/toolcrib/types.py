@@ -49,7 +49,7 @@ __all__ = [
     "ServerStatus",
     "ServerError",
     "DroppedTool",
-    "Warning",
+    "AssemblyWarning",
     "ToolRef",
     "Truncated",
     "CallResult",
@@ -883,7 +883,7 @@ class AssembleToolsResult:
     """Of the catalog that this answer was made from."""
     decision: Decision
     servers: list[ServerStatus]
-    warnings: list[Warning]
+    warnings: list[AssemblyWarning]
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AssembleToolsResult:
@@ -895,7 +895,7 @@ class AssembleToolsResult:
             generation=data["generation"],
             decision=Decision.from_json(data["decision"]),
             servers=[ServerStatus.from_json(item) for item in data["servers"]],
-            warnings=[Warning.from_json(item) for item in data["warnings"]],
+            warnings=[AssemblyWarning.from_json(item) for item in data["warnings"]],
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -1087,7 +1087,7 @@ class DroppedTool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Warning:
+class AssemblyWarning:
     """Something that a host's author should know about an assembly."""
 
     kind: str
@@ -1097,7 +1097,7 @@ class Warning:
     server: str | None = None
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Warning:
+    def from_json(cls, data: Mapping[str, Any]) -> AssemblyWarning:
         get = data.get
         return cls(
             kind=data["kind"],
