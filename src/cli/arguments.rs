@@ -45,24 +45,15 @@ pub struct Global {
     /// Write the log to this file; a new one is begun every day.
     #[arg(long, global = true, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
-    /// The least important messages that are logged.
+    /// The least important messages that are logged: error, warn, info, debug or trace.
     #[arg(long, global = true, value_name = "LEVEL", default_value = "info")]
-    pub log_level: LogLevel,
+    pub log_level: String,
     /// Text for people, or JSON for programs.
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     pub format: OutputFormat,
     /// When to use colour; `auto` is on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -90,12 +81,6 @@ Examples:
   toolcrib serve --log-file toolcrib.log --log-level debug
       see what happens meanwhile; stdout holds the protocol and nothing else")]
     Serve(Serve),
-    /// Speak LSP with an editor about the configuration file.
-    #[command(after_help = "\
-Examples:
-  toolcrib lsp
-      what an editor spawns for the YAML file: mistakes, completion, hovers, the state of servers")]
-    Lsp,
     /// List all tools of all servers and what their schemas cost.
     #[command(after_help = "\
 Examples:
@@ -111,8 +96,7 @@ Examples:
 Examples:
   toolcrib search 'send a message to a channel'
   toolcrib search calendar --limit 3
-  toolcrib search 'open a PR' --explain
-      which words count, and for how much")]
+  toolcrib search 'open a PR' --format json | jq -r '.matches[].name'")]
     Search(Search),
     /// Show tools in full as a model would see them with `tool_describe`.
     #[command(after_help = "\
@@ -130,8 +114,8 @@ Examples:
   toolcrib call mcp_github_get_me --format json
       the whole answer: outcome, content blocks, how long it took
 
-Exit status: 0 the tool answered, 1 it said that it failed, 2 the arguments are not a JSON object,
-4 its server could not be reached, 5 the call was refused and not sent.")]
+Exit status: 0 the tool answered, 1 it said that it failed, 2 the arguments do not fit it,
+4 its server could not be reached, 5 policy refused the call and it was not sent.")]
     Call(Call),
     /// Start all servers and show how they are.
     #[command(after_help = "\
@@ -165,13 +149,13 @@ Examples:
   toolcrib schema config > toolcrib.schema.json
       for an editor that completes YAML by a JSON Schema")]
     Schema(Schema),
-    /// Write the clients of the wire contract for Python, TypeScript and Go.
+    /// Write the schema documents and the clients for Python, TypeScript and Go.
     #[command(after_help = "\
 Examples:
   toolcrib codegen
-      write the clients into ./clients
+      write ./schema and the generated files of ./clients
   toolcrib codegen --check
-      exit status 1 where what is written there is not what would be written")]
+      write nothing; exit status 1 where a file is not what would be written")]
     Codegen(Codegen),
     /// Measure how well the search ranks, by queries with the tools they should find.
     #[command(after_help = "\
@@ -242,9 +226,6 @@ pub struct Search {
     /// Most tools to show; the configuration's limits apply.
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
-    /// Show which words counted, and for how much.
-    #[arg(long)]
-    pub explain: bool,
 }
 
 #[derive(Debug, Args)]
@@ -261,6 +242,9 @@ pub struct Call {
     /// Its arguments as a JSON object, or `-` to read them from stdin; `{}` where absent.
     #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub arguments: Option<String>,
+    /// Approve the call where its server asks for approval; without this a person at the terminal is asked.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -287,9 +271,9 @@ pub enum SchemaArgument {
 
 #[derive(Debug, Args)]
 pub struct Codegen {
-    /// Folder of the clients.
-    #[arg(long, value_name = "PATH", default_value = "clients")]
-    pub out: PathBuf,
+    /// Folder that holds `schema` and `clients`.
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    pub root: PathBuf,
     /// Write nothing, and say whether anything would change.
     #[arg(long)]
     pub check: bool,

@@ -7,7 +7,9 @@ use crate::api::types::{
     CallResult, CatalogStatus, Decision, DispatchParams, Mode, ResolveParams, ResolveResult,
     ServerStatus,
 };
-use crate::cli::layout::{Cell, Table, counted, grouped, harmless, one_line, shortened, wrapped};
+use crate::cli::layout::{
+    Cell, Table, counted, first_sentence, grouped, harmless, one_line, shortened, wrapped,
+};
 use crate::cli::render::describe::signature;
 use crate::cli::render::search::Found;
 use crate::cli::style::{BAD, FAINT, GOOD, HEADING, NAME, paint};
@@ -55,6 +57,7 @@ pub fn text(walk: &Walk, columns: Option<usize>) -> String {
     let columns = columns.unwrap_or(MAX_COLUMNS).min(MAX_COLUMNS);
     let page = Page { walk, columns };
     [
+        page.introduction(),
         page.tools(),
         page.views(),
         page.bridge(),
@@ -70,6 +73,14 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
+    fn introduction(&self) -> String {
+        let text = "toolcrib stands between an AI agent and its MCP servers. Before each call of the model the agent asks it \
+                    which tools to send, and hands it the tool calls of the model. This is one such conversation, with \
+                    servers that come with the program.";
+        let lines = wrapped(text, self.columns);
+        lines.join("\n") + "\n"
+    }
+
     fn tools(&self) -> String {
         let mut table = Table::new(&["SERVER", "TOOLS#", "TOKENS#"]);
         for server in &self.walk.servers {
@@ -201,7 +212,7 @@ impl Page<'_> {
         for hit in &found.matches {
             table.row([
                 harmless(&hit.name).into(),
-                one_line(&hit.description).into(),
+                first_sentence(&hit.description).into(),
             ]);
         }
         let text = table.text(&INDENT.repeat(2), Some(self.columns));

@@ -1,0 +1,193 @@
+//! A sidecar for the length of one command: its configuration read, its servers started, and stopped again at the end.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::api::dispatch::dispatch;
+use crate::api::host::Host;
+use crate::api::sidecar::{Sidecar, StartOptions};
+use crate::api::source::Source;
+use crate::api::types::{DispatchParams, DispatchResult, Outcome, ServerStatus};
+use crate::api::wire;
+use crate::cli::arguments::Global;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::complain;
+use crate::cli::progress;
+use crate::cli::render::{answer, problems, status};
+use crate::config_file::{self, Place};
+use crate::hub::{Hub, Loaded};
+
+/// What servers may take beyond their own limit before nobody waits for them any more.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A sidecar whose servers are on their way up.
+pub struct Session {
+    pub sidecar: Sidecar,
+    pub hub: Hub,
+}
+
+/// Where the configuration comes from.
+pub fn source(global: &Global) -> Source {
+    match &global.config {
+        Some(path) => Source::File(path.clone()),
+        None => Source::Search,
+    }
+}
+
+/// The program that supervises servers: this one.
+pub fn shim() -> anyhow::Result<PathBuf> {
+    env::current_exe().context("cannot tell where this program is")
+}
+
+/// Reads the configuration. One that is not there or has errors ends the command.
+pub fn load(source: &Source) -> anyhow::Result<Loaded> {
+    let invalid = |text: String| Failure::new(Exit::ConfigInvalid, text);
+    if let Source::Search = source
+        && let Place::Nowhere(nowhere) = config_file::locate(None)
+    {
+        let hint = "name one by `--config PATH`, or see `toolcrib demo`, which needs none";
+        return Err(invalid(format!("{nowhere}\n{hint}")).into());
+    }
+    let loaded = source
+        .load()
+        .map_err(|error| invalid(error.problem().message))?;
+    if loaded.parsed.has_errors() {
+        let problems = wire::problems(&loaded.parsed.problems);
+        return Err(invalid(problems::text(&file_name(&loaded), &problems)).into());
+    }
+    Ok(loaded)
+}
+
+/// What to call a configuration in front of people.
+pub fn file_name(loaded: &Loaded) -> String {
+    match &loaded.path {
+        Some(path) => path.display().to_string(),
+        None => "configuration".to_owned(),
+    }
+}
+
+/// Starts all servers, does the work, and stops all servers, also when the person interrupts.
+pub async fn with_servers<T>(
+    source: Source,
+    host: Host,
+    work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let loaded = load(&source)?;
+    let options = StartOptions {
+        config: source.clone(),
+        shim: shim()?,
+    };
+    let sidecar = Sidecar::new(options, host);
+    // Nobody else has started it, so it takes the configuration.
+    let _ = sidecar.start_with(source, loaded).await;
+    let session = Session {
+        hub: sidecar.hub().await.clone(),
+        sidecar,
+    };
+    let result = tokio::select! {
+        result = work(&session) => result,
+        exit = interrupted() => Err(Failure::new(exit, "interrupted").into()),
+    };
+    session.sidecar.stop().await;
+    result
+}
+
+/// Waits for Ctrl-C or SIGTERM; for ever where neither can be waited for.
+pub async fn interrupted() -> Exit {
+    let wait = async |kind: SignalKind| match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        () = wait(SignalKind::interrupt()) => Exit::Interrupted,
+        () = wait(SignalKind::terminate()) => Exit::Terminated,
+    }
+}
+
+impl Session {
+    /// Waits until no server is on its way up any more, and tells of those that did not make it.
+    pub async fn settle(&self) {
+        progress::show_while_starting(&self.hub, self.settled()).await;
+        self.complain_of_unreachable();
+    }
+
+    pub fn complain_of_unreachable(&self) {
+        for server in self.unreachable() {
+            complain(&status::warning(&server));
+        }
+    }
+
+    /// As `settle`, without a word.
+    pub async fn settled(&self) {
+        self.hub.settled(self.limit()).await;
+    }
+
+    /// What a model reads when it calls a bridge tool that only looks.
+    pub async fn bridge(&self, name: &str, arguments: Value) -> anyhow::Result<Value> {
+        let params = DispatchParams {
+            name: name.to_owned(),
+            arguments: Some(arguments),
+            ..DispatchParams::default()
+        };
+        match dispatch(&self.sidecar, params).await? {
+            DispatchResult::Result(result) if result.outcome == Outcome::Ok => {
+                Ok(serde_json::from_str(&result.content)?)
+            }
+            DispatchResult::Result(result) => {
+                Err(Failure::new(Exit::SaidNo, answer::texts(&result, name).complaint).into())
+            }
+            DispatchResult::Host(_) => bail!("`{name}` is a tool of a host, and there is none"),
+        }
+    }
+
+    /// Waits until a tool can be called, or until no server that is still to come could have it.
+    pub async fn settle_for(&self, tool: &str) {
+        let limit = self.limit();
+        let found = self
+            .hub
+            .wait_for(limit, |snapshot| snapshot.catalog.get(tool).map(drop));
+        let either = async {
+            tokio::select! {
+                _ = found => {}
+                () = self.hub.settled(limit) => {}
+            }
+        };
+        progress::show_while_starting(&self.hub, either).await;
+    }
+
+    pub fn servers(&self) -> Vec<ServerStatus> {
+        wire::servers(&self.hub.snapshot())
+    }
+
+    pub fn unreachable(&self) -> Vec<ServerStatus> {
+        let mut servers = self.servers();
+        servers.retain(|server| !status::is_reachable(server));
+        servers
+    }
+
+    /// Not one server answers, though there should be some.
+    pub fn is_cut_off(&self) -> bool {
+        let servers = self.servers();
+        let mut enabled = servers
+            .iter()
+            .filter(|server| !status::is_disabled(server))
+            .peekable();
+        enabled.peek().is_some() && enabled.all(|server| !status::is_reachable(server))
+    }
+
+    /// The server with the most patience decides.
+    fn limit(&self) -> Duration {
+        let snapshot = self.hub.snapshot();
+        let limits = snapshot
+            .config
+            .servers
+            .values()
+            .map(|server| server.connect_timeout);
+        limits.max().unwrap_or_default() + GRACE
+    }
+}
