@@ -3,15 +3,14 @@
 use crate::cli::arguments::{Schema, SchemaArgument};
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::codegen::openrpc;
-use crate::config::json_schema;
+use crate::codegen::{CONFIG_SCHEMA, OPENRPC};
 
 /// JSON for people and programs alike: the document is the same.
 pub fn run(args: &Schema, output: &Output) -> anyhow::Result<Exit> {
     let document = match args.which {
-        SchemaArgument::Api => openrpc::document()?,
-        SchemaArgument::Config => serde_json::to_string_pretty(&json_schema())?,
+        SchemaArgument::Api => OPENRPC,
+        SchemaArgument::Config => CONFIG_SCHEMA,
     };
-    output.text(&document)?;
+    output.text(document)?;
     Ok(Exit::Fine)
 }
