@@ -389,7 +389,8 @@ fn a_result_too_long_for_the_model_is_kept_whole_in_a_private_file() {
     sidecar.request("initialize", json!({"protocolVersion": 1}));
     assemble(&mut sidecar, json!({}));
     let text = "a long line of words\n".repeat(2000);
-    let call = json!({"name": "mcp_text_change_case", "arguments": {"text": text, "case": "upper"}});
+    let call =
+        json!({"name": "mcp_text_change_case", "arguments": {"text": text, "case": "upper"}});
     let result = sidecar.request("dispatch", call);
     assert_eq!(result["outcome"], "ok", "{}", result["content"]);
     assert!(result["content"].as_str().unwrap().len() < 4000);
