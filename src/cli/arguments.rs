@@ -23,15 +23,17 @@ Examples:
   toolcrib call mcp_github_get_me '{}'            call a tool as a model would
   toolcrib serve                                  speak JSON-RPC with an agent on stdin and stdout
 
-Exit status: 0 fine, 1 the tool or the search said no, 2 wrong usage, 3 the configuration is invalid,
-4 a server could not be reached, 5 refused by policy."
+Exit status:
+  0 fine                             3 the configuration is invalid
+  1 the tool or the search said no   4 a server could not be reached
+  2 wrong usage                      5 refused by policy"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    pub global: Global,
     /// Print the version.
     #[arg(long, short = 'V')]
     pub version: bool,
+    #[command(flatten)]
+    pub global: Global,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -114,8 +116,10 @@ Examples:
   toolcrib call mcp_github_get_me --format json
       the whole answer: outcome, content blocks, how long it took
 
-Exit status: 0 the tool answered, 1 it said that it failed, 2 the arguments do not fit it,
-4 its server could not be reached, 5 policy refused the call and it was not sent.")]
+Exit status:
+  0 the tool answered          4 its server could not be reached
+  1 it said that it failed     5 policy refused the call, which was not sent
+  2 the arguments do not fit")]
     Call(Call),
     /// Start all servers and show how they are.
     #[command(after_help = "\

@@ -19,7 +19,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::complain;
 use crate::cli::progress;
 use crate::cli::render::{answer, problems, status};
-use crate::config_file::{self, Place};
+use crate::config_file::{self, Nowhere, Place};
 use crate::hub::{Hub, Loaded};
 
 /// What servers may take beyond their own limit before nobody waits for them any more.
@@ -46,21 +46,28 @@ pub fn shim() -> anyhow::Result<PathBuf> {
 
 /// Reads the configuration. One that is not there or has errors ends the command.
 pub fn load(source: &Source) -> anyhow::Result<Loaded> {
-    let invalid = |text: String| Failure::new(Exit::ConfigInvalid, text);
-    if let Source::Search = source
-        && let Place::Nowhere(nowhere) = config_file::locate(None)
-    {
-        let hint = "name one by `--config PATH`, or see `toolcrib demo`, which needs none";
-        return Err(invalid(format!("{nowhere}\n{hint}")).into());
+    if let Some(nowhere) = nowhere(source) {
+        let text = format!("{nowhere}\n`toolcrib demo` needs none");
+        return Err(Failure::new(Exit::ConfigInvalid, text).into());
     }
     let loaded = source
         .load()
-        .map_err(|error| invalid(error.problem().message))?;
+        .map_err(|error| Failure::new(Exit::ConfigInvalid, error.problem().message))?;
     if loaded.parsed.has_errors() {
         let problems = wire::problems(&loaded.parsed.problems);
-        return Err(invalid(problems::text(&file_name(&loaded), &problems)).into());
+        let text = problems::text(&file_name(&loaded), &problems);
+        let text = format!("the configuration cannot be used\n{text}");
+        return Err(Failure::new(Exit::ConfigInvalid, text).into());
     }
     Ok(loaded)
+}
+
+/// Where was looked in vain, if a configuration was looked for.
+pub fn nowhere(source: &Source) -> Option<Nowhere> {
+    match (source, config_file::locate(None)) {
+        (Source::Search, Place::Nowhere(nowhere)) => Some(nowhere),
+        _ => None,
+    }
 }
 
 /// What to call a configuration in front of people.
