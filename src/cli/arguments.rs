@@ -44,10 +44,10 @@ pub struct Global {
     /// Configuration file, YAML or JSON, instead of the one that is found.
     #[arg(long, global = true, value_name = "PATH")]
     pub config: Option<PathBuf>,
-    /// Write the log to this file; a new one is begun every day.
+    /// Write the log to this file, instead of one a day in the folder for logs.
     #[arg(long, global = true, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
-    /// The least important messages that are logged: error, warn, info, debug or trace.
+    /// What is logged: a level, or directives such as `info,toolcrib::server=trace`.
     #[arg(long, global = true, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
     /// Text for people, or JSON for programs.
@@ -83,6 +83,12 @@ Examples:
   toolcrib serve --log-file toolcrib.log --log-level debug
       see what happens meanwhile; stdout holds the protocol and nothing else")]
     Serve(Serve),
+    /// Speak LSP with an editor about the configuration file.
+    #[command(after_help = "\
+Examples:
+  toolcrib lsp
+      what an editor spawns to show mistakes while you type")]
+    Lsp,
     /// List all tools of all servers and what their schemas cost.
     #[command(after_help = "\
 Examples:
