@@ -1,5 +1,6 @@
 //! Tests that look at toolcrib from outside, in one binary.
 
+mod cli;
 mod codegen;
 mod endpoint;
 mod host;
