@@ -4,6 +4,7 @@ mod codegen;
 mod endpoint;
 mod host;
 mod house;
+mod rust_client;
 mod server;
 mod server_fakes;
 mod server_processes;
