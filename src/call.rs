@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::bridge::parse::arguments_of;
 use crate::bridge::results::shown_schema;
-use crate::bridge::{
-    BadBridgeCall, BridgeCall, BridgeTool, DescribeCall, SearchCall, arguments_of,
-};
+use crate::bridge::{BadBridgeCall, BridgeCall, BridgeTool, DescribeCall, SearchCall};
 use crate::catalog::view::{NameProblem, View};
 use crate::catalog::{Origin, Tool};
 use crate::config::ToolSearchConfig;

@@ -9,6 +9,7 @@ pub mod config;
 pub mod names;
 pub mod output;
 pub mod policy;
+pub mod redact;
 pub mod schema;
 pub mod search;
 pub mod text;
@@ -17,6 +18,7 @@ pub mod tokens;
 // The shell: processes and change.
 pub mod config_file;
 pub mod hub;
+pub mod logging;
 pub mod server;
 
 // The surface: methods and messages.
@@ -27,3 +29,4 @@ pub mod rpc;
 pub mod cli;
 pub mod codegen;
 pub mod demo;
+pub mod lsp;

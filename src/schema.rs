@@ -133,3 +133,141 @@ pub fn required(schema: &Value) -> impl Iterator<Item = &str> {
     let list = schema.get("required").and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::catalog::listing::{ListedTool, build};
+    use crate::names::ServerName;
+
+    /// Numbers that are the same at every run.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self, sides: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % sides as u64) as usize
+        }
+
+        /// Anything: sometimes a schema, often not.
+        fn value(&mut self, depth: usize) -> Value {
+            const WORDS: [&str; 14] = [
+                "string",
+                "int",
+                "#",
+                "#/$defs/a",
+                "#/properties/b",
+                "#x",
+                "http://x.test/y",
+                "object",
+                "array",
+                "null",
+                "",
+                "(",
+                "^a+$",
+                "🏴\u{e0041}",
+            ];
+            match self.roll(if depth == 0 { 5 } else { 8 }) {
+                0 => Value::Null,
+                1 => json!(self.roll(2) == 0),
+                2 => json!(self.roll(9) as f64 / 2.0 - 1.0),
+                3 | 4 => json!(WORDS[self.roll(WORDS.len())]),
+                5 => (0..self.roll(4)).map(|_| self.value(depth - 1)).collect(),
+                _ => self.schema(depth - 1),
+            }
+        }
+
+        fn schema(&mut self, depth: usize) -> Value {
+            let keywords: Vec<&str> = ONE.into_iter().chain(LIST).chain(NAMED).collect();
+            const OTHERS: [&str; 22] = [
+                "type",
+                "$ref",
+                "enum",
+                "const",
+                "required",
+                "pattern",
+                "nullable",
+                "minimum",
+                "exclusiveMinimum",
+                "minLength",
+                "default",
+                "format",
+                "description",
+                "title",
+                "$id",
+                "id",
+                "$schema",
+                "$anchor",
+                "$dynamicRef",
+                "uniqueItems",
+                "examples",
+                "dependentRequired",
+            ];
+            const NAMES: [&str; 6] = ["a", "b", "$c d", "", "properties", "type"];
+            let mut members = Map::new();
+            for _ in 0..self.roll(6) {
+                let at = self.roll(keywords.len() + OTHERS.len());
+                let keyword = keywords
+                    .get(at)
+                    .copied()
+                    .unwrap_or_else(|| OTHERS[at - keywords.len()]);
+                let value = if NAMED.contains(&keyword) && self.roll(4) > 0 {
+                    let names = (0..self.roll(4)).map(|_| NAMES[self.roll(NAMES.len())].to_owned());
+                    let names: Vec<String> = names.collect();
+                    Value::Object(
+                        names
+                            .into_iter()
+                            .map(|name| (name, self.value(depth)))
+                            .collect(),
+                    )
+                } else {
+                    self.value(depth)
+                };
+                members.insert(keyword.to_owned(), value);
+            }
+            Value::Object(members)
+        }
+    }
+
+    #[test]
+    fn nothing_that_a_server_can_send_breaks_a_definition_or_a_check() {
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+        let server = ServerName::new("s").unwrap();
+        let mut compiled = 0;
+        for round in 0..600 {
+            let sent = if round % 10 == 0 {
+                dice.value(4)
+            } else {
+                dice.schema(5)
+            };
+            let listed = ListedTool {
+                name: "t".to_owned(),
+                input_schema: sent.clone(),
+                ..ListedTool::default()
+            };
+            let listing = build(&server, vec![listed], |_| true);
+            let tool = &listing.tools[0];
+            for format in Format::ALL {
+                let definition: Value = serde_json::from_str(tool.definition(format)).unwrap();
+                assert!(definition.is_object());
+                if format != Format::Mcp {
+                    let schema = project::parameters(&sent, format);
+                    assert!(
+                        schema["type"] == "object" && schema["properties"].is_object(),
+                        "{sent}"
+                    );
+                    assert_eq!(refs::dangling(&schema), [], "{sent}");
+                }
+            }
+            signature::signature(&sent);
+            compiled += usize::from(tool.checker().is_compiled());
+            let arguments = dice.schema(3);
+            let _ = tool.checker().check(arguments.as_object().unwrap());
+        }
+        assert!(compiled > 560, "{compiled}");
+    }
+}

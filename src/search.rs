@@ -205,6 +205,7 @@ mod tests {
                 extra: Map::new(),
                 deferrable: true,
                 tokens: 0,
+                memo: Default::default(),
             }));
         }
         res

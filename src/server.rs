@@ -26,6 +26,7 @@ mod mcp;
 mod outbox;
 mod program;
 mod redact;
+mod relist;
 mod repair;
 mod requests;
 mod wire;
@@ -42,7 +43,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::config::{ServerConfig, TransportConfig};
 use crate::names::{ServerName, ToolName};
-use crate::server::actor::Actor;
+use crate::server::actor::{Actor, Wiring};
 use crate::server::call::{Caller, Limits};
 use crate::server::child::ChildDial;
 use crate::server::connection::Connection;
@@ -183,18 +184,15 @@ impl ServerHandle {
             events: events.clone(),
         };
         let stop = controls.stop.clone().drop_guard();
-        let actor = Actor::new(
-            dial,
-            name,
-            config,
-            options,
+        let wiring = Wiring {
             events,
             controls,
-            caller.gate.clone(),
-            link_sender,
-            status_sender,
-            process_sender,
-        );
+            gate: caller.gate.clone(),
+            link: link_sender,
+            status: status_sender,
+            process: process_sender,
+        };
+        let actor = Actor::new(dial, name, config, options, wiring);
         ServerHandle {
             caller,
             task: tokio::spawn(actor.run()),

@@ -140,10 +140,10 @@ pub fn shown_schema(tool: &Tool) -> Value {
     if tokens::characters(&schema.to_string()) <= MAX_SCHEMA {
         return schema.clone();
     }
-    let mut brief = schema.clone();
-    without_long_texts(&mut brief, 0);
-    if tokens::characters(&brief.to_string()) <= MAX_SCHEMA {
-        return brief;
+    let mut shorter = schema.clone();
+    without_long_texts(&mut shorter, 0);
+    if tokens::characters(&shorter.to_string()) <= MAX_SCHEMA {
+        return shorter;
     }
     json!({"type": "object", "properties": {}, "description": format!("too large to show; in short: {}", signature(schema))})
 }

@@ -120,7 +120,7 @@ mod tests {
         let error =
             Scope::compile(None, Some(&["ok".to_owned(), "[".to_owned()]), None).unwrap_err();
         assert!(
-            error.to_string().starts_with("`[` is not a glob: "),
+            error.to_string().starts_with("the glob `[` is not valid: "),
             "{error}"
         );
     }

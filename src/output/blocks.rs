@@ -86,29 +86,22 @@ pub(super) fn without_binary(value: &Value, binary: &[Binary]) -> Value {
 
 /// Whether the texts say a structured value already: as JSON, or bare where a server wraps what is no object in `result`.
 pub(super) fn is_repeated(structured: &Value, texts: &[String]) -> bool {
-    let says = |text: &String, value: &Value| match value {
-        Value::String(value) => value == text,
-        Value::Null => matches!(text.as_str(), "null" | "None"),
-        value => parsed(text).is_some_and(|parsed| parsed == *value),
+    let parsed: Vec<Option<Value>> = texts
+        .iter()
+        .map(|text| serde_json::from_str(text.trim()).ok())
+        .collect();
+    let says = |at: usize, value: &Value| match value {
+        Value::String(value) => *value == texts[at],
+        Value::Null => matches!(texts[at].as_str(), "null" | "None"),
+        value => parsed[at].as_ref() == Some(value),
     };
-    if texts.iter().any(|text| says(text, structured)) {
-        return true;
-    }
-    let Some(wrapped) = only_member(structured, "result") else {
-        return false;
+    let is_said = |value: &Value| (0..texts.len()).any(|at| says(at, value));
+    let is_listed = |list: &Vec<Value>| {
+        list.len() == texts.len() && list.iter().enumerate().all(|(at, value)| says(at, value))
     };
-    let is_listed = wrapped.as_array().is_some_and(|list| {
-        list.len() == texts.len()
-            && texts
-                .iter()
-                .zip(list)
-                .all(|(text, value)| says(text, value))
-    });
-    is_listed || texts.iter().any(|text| says(text, wrapped))
-}
-
-fn parsed(text: &str) -> Option<Value> {
-    serde_json::from_str(text.trim()).ok()
+    let wrapped = only_member(structured, "result");
+    is_said(structured)
+        || wrapped.is_some_and(|value| is_said(value) || value.as_array().is_some_and(is_listed))
 }
 
 fn only_member<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -29,6 +29,8 @@ struct Shared {
     /// Who waits for an answer, by the number in the request's id; `None` once none can come any more.
     /// Held for a look-up only, by whichever task asks and by the one that reads answers.
     waiting: Mutex<Option<HashMap<u64, Waiter>>>,
+    /// Methods of notifications that the host does not want.
+    unwanted: RwLock<Vec<String>>,
 }
 
 type Waiter = oneshot::Sender<Result<Box<RawValue>, Failure>>;
@@ -55,13 +57,28 @@ impl Peer {
                 output,
                 last_id: AtomicU64::new(0),
                 waiting: Mutex::new(Some(HashMap::new())),
+                unwanted: RwLock::default(),
             }),
             prefix,
         }
     }
 
-    /// Tells the host something from the list of methods.
+    /// Keeps notifications with these names from the list of methods from the host, instead of those named before.
+    pub fn opt_out(&self, methods: Vec<String>) {
+        let unwanted = self.shared.unwanted.write();
+        *unwanted.unwrap_or_else(PoisonError::into_inner) = methods;
+    }
+
+    /// Tells the host something from the list of methods, unless it does not want to know; see [`Peer::notify`].
     pub fn tell<N: Notification>(&self, params: &N::Params) {
+        let unwanted = self.shared.unwanted.read();
+        if unwanted
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .any(|method| method == N::NAME)
+        {
+            return;
+        }
         self.notify(&format!("{}{}", self.prefix, N::NAME), params);
     }
 
@@ -132,7 +149,7 @@ impl Peer {
 }
 
 impl Shared {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Option<HashMap<u64, Waiter>>> {
+    fn waiting(&self) -> MutexGuard<'_, Option<HashMap<u64, Waiter>>> {
         // Nothing can panic while the lock is held, and the map is whole after every single call.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

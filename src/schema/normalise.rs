@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::{MAX_DEPTH, each_subschema_mut, refs};
+use crate::schema::{MAX_DEPTH, ONE, each_subschema_mut, refs};
 
 /// A schema made whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -249,11 +249,35 @@ fn drop_misshapen(members: &mut Map<String, Value>) {
     {
         *properties = json!({});
     }
-    for keyword in ["additionalProperties", "items", "not", "propertyNames"] {
-        if members.get(keyword).is_some_and(Value::is_null) {
+    for keyword in ONE {
+        let is_misshapen = members
+            .get(keyword)
+            .is_some_and(|value| value.is_null() || (value.is_array() && keyword != "items"));
+        if is_misshapen {
             members.shift_remove(keyword);
         }
     }
+    for keyword in ["$anchor", "$dynamicAnchor"] {
+        let name = members.get(keyword).and_then(Value::as_str);
+        if name.is_some_and(|name| !is_anchor(name)) {
+            members.shift_remove(keyword);
+        }
+    }
+    if let Some(Value::Object(dependencies)) = members.get_mut("dependentRequired") {
+        dependencies.retain(|_, names| {
+            names
+                .as_array()
+                .is_some_and(|names| names.iter().all(Value::is_string))
+        });
+    }
+}
+
+fn is_anchor(name: &str) -> bool {
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins_well
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 /// Takes a number in quotes for a number.

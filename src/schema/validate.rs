@@ -55,6 +55,11 @@ impl Checker {
         }
     }
 
+    /// Whether arguments are checked against the whole schema; else only coerced.
+    pub fn is_compiled(&self) -> bool {
+        self.validator.is_some()
+    }
+
     /// The arguments as they are to be sent, or the one thing that is most worth telling about them.
     pub fn check(
         &self,

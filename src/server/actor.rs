@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::config::{Protocol, ServerConfig};
 use crate::names::ServerName;
@@ -17,9 +17,10 @@ use crate::server::connection::Connection;
 use crate::server::dial::Dial;
 use crate::server::error::{ConnectError, ErrorKind};
 use crate::server::handshake::Agreed;
-use crate::server::listing::{Listing, list_tools};
+use crate::server::listing::Listing;
 use crate::server::mcp::Era;
 use crate::server::process::Process;
+use crate::server::relist::relist;
 use crate::server::{
     Controls, Event, Link, ListedTools, LogLevel, ServerError, ServerOptions, ServerState, Status,
 };
@@ -27,29 +28,22 @@ use crate::server::{
 /// How long a server may hold one of the slots for starting. Who takes longer waits for something else than the
 /// machine, and others can start meanwhile.
 const SLOT_LIMIT: Duration = Duration::from_secs(10);
-/// The least time between the end of one attempt and the beginning of another that somebody's use asks for.
-const WAKE_GAP: Duration = Duration::from_secs(1);
+/// The least time between the end of one attempt and the beginning of another that somebody's use asks for: a broken
+/// server in frequent use must not be started all the time.
+const WAKE_GAP: Duration = Duration::from_secs(5);
 /// How long the former process may take to end before the next one is started beside it.
 const LEAVE_LIMIT: Duration = Duration::from_secs(8);
+/// A server has other things to do than to answer pings.
+const MIN_KEEPALIVE: Duration = Duration::from_secs(1);
 /// A connection that held for so long has proven itself.
 const PROVEN_AFTER: Duration = Duration::from_secs(60);
-/// Changes of the list are waited for to come to rest.
-const DEBOUNCE: Duration = Duration::from_millis(250);
-const MAX_DEBOUNCE: Duration = Duration::from_secs(2);
-/// When a list that tells no news is asked for again: some servers notify before they are done.
-const VERIFY_AFTER: Duration = Duration::from_millis(500);
 
 pub struct Actor<D> {
     dial: D,
     name: ServerName,
     config: ServerConfig,
     options: ServerOptions,
-    events: mpsc::UnboundedSender<Event>,
-    controls: Controls,
-    gate: Option<Arc<Semaphore>>,
-    link: watch::Sender<Link>,
-    status: watch::Sender<Arc<Status>>,
-    process: watch::Sender<Option<Process>>,
+    wiring: Wiring,
     backoff: Backoff,
     /// The revision that worked last.
     learned: Option<Era>,
@@ -57,6 +51,16 @@ pub struct Actor<D> {
     listed: Option<Arc<ListedTools>>,
     agreed: Option<Agreed>,
     error: Option<ConnectError>,
+}
+
+/// The other ends of what a handle and its callers hold.
+pub struct Wiring {
+    pub events: mpsc::UnboundedSender<Event>,
+    pub controls: Controls,
+    pub gate: Option<Arc<Semaphore>>,
+    pub link: watch::Sender<Link>,
+    pub status: watch::Sender<Arc<Status>>,
+    pub process: watch::Sender<Option<Process>>,
 }
 
 /// What ends a stretch of this life.
@@ -70,30 +74,19 @@ enum Turn {
 }
 
 impl<D: Dial> Actor<D> {
-    #[expect(clippy::too_many_arguments, reason = "called once, by the handle")]
     pub fn new(
         dial: D,
         name: ServerName,
         config: ServerConfig,
         options: ServerOptions,
-        events: mpsc::UnboundedSender<Event>,
-        controls: Controls,
-        gate: Option<Arc<Semaphore>>,
-        link: watch::Sender<Link>,
-        status: watch::Sender<Arc<Status>>,
-        process: watch::Sender<Option<Process>>,
+        wiring: Wiring,
     ) -> Actor<D> {
         Actor {
             dial,
             name,
             config,
             options,
-            events,
-            controls,
-            gate,
-            link,
-            status,
-            process,
+            wiring,
             backoff: Backoff::new(),
             learned: None,
             was_up: false,
@@ -124,7 +117,7 @@ impl<D: Dial> Actor<D> {
                 Turn::Again | Turn::Failed(_) => {}
             }
         }
-        self.link.send_replace(Link::Down);
+        self.wiring.link.send_replace(Link::Down);
         self.publish(ServerState::Stopped, None);
         self.former_process_is_gone().await;
     }
@@ -136,7 +129,7 @@ impl<D: Dial> Actor<D> {
         } else {
             Link::Starting
         };
-        self.link.send_replace(link);
+        self.wiring.link.send_replace(link);
         self.publish(ServerState::Connecting, None);
         let first = match (self.config.protocol, self.learned) {
             (Protocol::Legacy, _) => Era::Session,
@@ -154,8 +147,8 @@ impl<D: Dial> Actor<D> {
                 dial: &self.dial,
                 first,
                 support,
-                events: &self.events,
-                process: &self.process,
+                events: &self.wiring.events,
+                process: &self.wiring.process,
             };
             let mut running = Box::pin(attempt.run());
             match timeout(SLOT_LIMIT, &mut running).await {
@@ -168,7 +161,7 @@ impl<D: Dial> Actor<D> {
         };
         let outcome = tokio::select! {
             biased;
-            turn = interrupted(&self.controls) => return Err(turn),
+            turn = interrupted(&self.wiring.controls) => return Err(turn),
             outcome = attempt => outcome,
         };
         outcome.map_err(|error| {
@@ -198,7 +191,7 @@ impl<D: Dial> Actor<D> {
         } else {
             self.take_list(listing);
         }
-        self.link.send_replace(Link::Up(connection.clone()));
+        self.wiring.link.send_replace(Link::Up(connection.clone()));
         self.publish(ServerState::Ready, None);
         tracing::info!(server = %self.name, pid = connection.process.pid, "server is ready");
         let turn = self.keep(&connection).await;
@@ -219,7 +212,7 @@ impl<D: Dial> Actor<D> {
 
     async fn keep(&mut self, connection: &Arc<Connection>) -> Turn {
         let _subscription = connection.listen().await;
-        let controls = self.controls.clone();
+        let controls = self.wiring.controls.clone();
         let mut lost = Box::pin(connection.watch());
         let mut refresh: Option<Task<Option<Listing>>> = None;
         let mut ping: Option<Task<bool>> = None;
@@ -250,25 +243,42 @@ impl<D: Dial> Actor<D> {
                 }
                 () = connection.list_changed.notified(), if refresh.is_none() => {
                     let known = self.listed.clone();
-                    let gate = self.gate.clone();
+                    let gate = self.wiring.gate.clone();
                     let name = self.name.clone();
                     refresh = Some(Box::pin(relist(name, connection.clone(), gate, known)));
                 }
                 () = sleep_until(ping_at), if ping.is_none() => {
                     ping_at = self.next_ping();
-                    if !connection.is_busy() {
-                        let connection = connection.clone();
-                        ping = Some(Box::pin(async move { connection.is_alive().await }));
-                    }
+                    ping = self.ping(connection);
                 }
             }
         }
     }
 
+    /// Begins to check a connection that is idle; a busy one shows by itself whether it is alive.
+    fn ping(&self, connection: &Arc<Connection>) -> Option<Task<bool>> {
+        let permit = match &self.wiring.gate {
+            Some(gate) => Some(gate.clone().try_acquire_owned().ok()?),
+            None => None,
+        };
+        if connection.is_busy() {
+            return None;
+        }
+        let connection = connection.clone();
+        Some(Box::pin(async move {
+            let is_alive = connection.is_alive().await;
+            drop(permit);
+            is_alive
+        }))
+    }
+
     fn next_ping(&self) -> Instant {
-        // A century is as good as never, and can be added to an instant.
-        let never = Duration::from_secs(100 * 365 * 24 * 3600);
-        Instant::now() + self.config.keepalive.unwrap_or(never)
+        let interval = match self.config.keepalive {
+            Some(interval) => interval.max(MIN_KEEPALIVE),
+            // A century is as good as never, and can be added to an instant.
+            None => Duration::from_secs(100 * 365 * 24 * 3600),
+        };
+        Instant::now() + interval
     }
 
     /// Takes a list over and tells of it, if it is another than before.
@@ -290,7 +300,10 @@ impl<D: Dial> Actor<D> {
         }
         let listed = Arc::new(listed);
         self.listed = Some(listed.clone());
-        let _ = self.events.send(Event::Tools(self.name.clone(), listed));
+        let _ = self
+            .wiring
+            .events
+            .send(Event::Tools(self.name.clone(), listed));
         true
     }
 
@@ -303,9 +316,9 @@ impl<D: Dial> Actor<D> {
         let is_permanent = error.kind.is_permanent();
         self.error = Some(error);
         if is_permanent {
-            self.link.send_replace(Link::Down);
+            self.wiring.link.send_replace(Link::Down);
             self.publish(ServerState::Failed, None);
-            return interrupted(&self.controls).await;
+            return interrupted(&self.wiring.controls).await;
         }
         let (state, delay) = match self.backoff.fail(random()) {
             Next::Retry(delay) => (ServerState::Backoff, delay),
@@ -313,15 +326,17 @@ impl<D: Dial> Actor<D> {
         };
         let now = Instant::now();
         let retry_at = now + delay;
-        self.link.send_replace(Link::Retrying);
+        self.wiring.link.send_replace(Link::Retrying);
         self.publish(state, Some(retry_at));
         let woken = async {
-            self.controls.wake.notified().await;
+            // What was asked for during the attempt has been done by it.
+            let _ = timeout(Duration::ZERO, self.wiring.controls.wake.notified()).await;
+            self.wiring.controls.wake.notified().await;
             sleep_until(now + WAKE_GAP).await;
         };
         tokio::select! {
             biased;
-            turn = interrupted(&self.controls) => turn,
+            turn = interrupted(&self.wiring.controls) => turn,
             () = sleep_until(retry_at) => Turn::Again,
             () = woken => Turn::Again,
         }
@@ -329,13 +344,13 @@ impl<D: Dial> Actor<D> {
 
     /// Begins to end the process of the last attempt, if it is still there.
     fn retire(&self) {
-        if let Some(process) = &*self.process.borrow() {
+        if let Some(process) = &*self.wiring.process.borrow() {
             process.begin_stop();
         }
     }
 
     async fn former_process_is_gone(&self) {
-        let process = self.process.borrow().clone();
+        let process = self.wiring.process.borrow().clone();
         if let Some(process) = process {
             process.begin_stop();
             let _ = timeout(LEAVE_LIMIT, process.gone()).await;
@@ -343,7 +358,7 @@ impl<D: Dial> Actor<D> {
     }
 
     fn publish(&self, state: ServerState, retry_at: Option<Instant>) {
-        let process = self.process.borrow().clone();
+        let process = self.wiring.process.borrow().clone();
         let is_up = state == ServerState::Ready;
         let agreed = self.agreed.as_ref();
         let status = Arc::new(Status {
@@ -367,12 +382,15 @@ impl<D: Dial> Actor<D> {
                 .map_or(vec![], |listed| listed.dropped.clone()),
             instructions: agreed.and_then(|agreed| agreed.instructions.clone()),
         });
-        self.status.send_replace(status.clone());
-        let _ = self.events.send(Event::Status(self.name.clone(), status));
+        self.wiring.status.send_replace(status.clone());
+        let _ = self
+            .wiring
+            .events
+            .send(Event::Status(self.name.clone(), status));
     }
 
     fn log(&self, level: LogLevel, message: &str) {
-        let _ = self.events.send(Event::Log {
+        let _ = self.wiring.events.send(Event::Log {
             server: self.name.clone(),
             level,
             message: message.to_owned(),
@@ -395,57 +413,6 @@ async fn interrupted(controls: &Controls) -> Turn {
         biased;
         () = controls.stop.cancelled() => Turn::Stop,
         () = controls.restart.notified() => Turn::Restart,
-    }
-}
-
-/// Lists again after a notification, once it has come to rest; `None` if that brings nothing to believe.
-async fn relist(
-    name: ServerName,
-    connection: Arc<Connection>,
-    gate: Option<Arc<Semaphore>>,
-    known: Option<Arc<ListedTools>>,
-) -> Option<Listing> {
-    let latest = Instant::now() + MAX_DEBOUNCE;
-    while let Ok(()) = timeout(
-        DEBOUNCE.min(latest.saturating_duration_since(Instant::now())),
-        connection.list_changed.notified(),
-    )
-    .await
-    {}
-    let known = known.as_ref().map_or(&[][..], |listed| &listed.tools);
-    let mut listing = list_alone(&name, &connection, gate.as_deref()).await;
-    // Once for a list without news, and once more for an empty one: neither is believed at first sight.
-    let is_news = |listing: &Option<Listing>| listing.as_ref().is_some_and(|it| it.tools != known);
-    let is_doubtful = |listing: &Option<Listing>| {
-        listing.as_ref().is_some_and(|it| it.tools.is_empty()) && !known.is_empty()
-    };
-    if !is_news(&listing) {
-        sleep(VERIFY_AFTER).await;
-        listing = list_alone(&name, &connection, gate.as_deref()).await;
-    }
-    if is_doubtful(&listing) {
-        sleep(VERIFY_AFTER).await;
-        listing = list_alone(&name, &connection, gate.as_deref()).await;
-    }
-    listing
-}
-
-/// A server that takes one call at a time takes no list beside one either.
-async fn list_alone(
-    name: &ServerName,
-    connection: &Connection,
-    gate: Option<&Semaphore>,
-) -> Option<Listing> {
-    let _permit = match gate {
-        Some(gate) => gate.acquire().await.ok(),
-        None => None,
-    };
-    match list_tools(connection).await {
-        Ok(listing) => Some(listing),
-        Err(problem) => {
-            tracing::warn!(server = %name, problem, "the list of tools could not be refreshed");
-            None
-        }
     }
 }
 

@@ -105,6 +105,9 @@ impl Caller {
         let mut status = Status::clone(&self.status.borrow());
         if let Some(process) = &*self.process.borrow() {
             status.stderr_tail = process.tail.lines();
+            if status.state == ServerState::Connecting && process.exit().is_none() {
+                status.pid = process.pid;
+            }
         }
         status
     }
@@ -128,13 +131,16 @@ impl Caller {
         reconnect: &mut Option<Instant>,
     ) -> Result<Arc<Connection>, CallEnd> {
         let mut link = self.link.clone();
+        let mut has_woken = false;
         loop {
             let now = link.borrow_and_update().clone();
             let until = match now {
                 Link::Up(connection) if !connection.is_lost() => return Ok(connection),
                 Link::Starting => patience,
                 Link::Up(_) | Link::Retrying => {
-                    self.controls.wake.notify_one();
+                    if !std::mem::replace(&mut has_woken, true) {
+                        self.controls.wake.notify_one();
+                    }
                     *reconnect.get_or_insert_with(|| Instant::now() + RECONNECT_PATIENCE)
                 }
                 Link::Down => return Err(self.unavailable()),
@@ -249,7 +255,12 @@ impl Run<'_> {
                     on_progress(step);
                 }
                 () = sleep_until(self.end) => return Ok(Err(self.timed_out(true))),
-                () = sleep_until(silent_until) => return Ok(Err(self.timed_out(false))),
+                () = sleep_until(silent_until) => {
+                    if !self.connection.is_asking() {
+                        return Ok(Err(self.timed_out(false)));
+                    }
+                    silent_until = Instant::now() + self.idle;
+                }
             }
         };
         while let Ok(step) = progress.try_recv() {

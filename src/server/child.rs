@@ -105,6 +105,9 @@ mod supervised {
             tokio::spawn(tail.clone().drain(errors));
             let (process, keeper) = Process::new(Some(pid), tail);
             let keep = Keep {
+                group: child
+                    .id()
+                    .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)),
                 child,
                 reports,
                 keeper,
@@ -171,6 +174,8 @@ mod supervised {
     /// Owns the child from its start to its end.
     struct Keep {
         child: Child,
+        /// The process group of the supervisor and of what has not left it.
+        group: Option<Pid>,
         /// Kept open: its end is the supervisor's sign that the sidecar is gone.
         reports: Reports,
         keeper: ProcessKeeper,
@@ -211,15 +216,25 @@ mod supervised {
                         _ => is_reporting = false,
                     },
                     status = self.child.wait() => {
-                        // A supervisor that was killed itself has reported nothing.
-                        if self.keeper.exit.borrow().is_none() {
-                            self.keeper.exit.send_replace(status.ok().as_ref().and_then(exit_of));
-                        }
+                        self.supervisor_ended(status.ok());
                         return true;
                     }
                     () = &mut limit => return false,
                 }
             }
+        }
+
+        /// A supervisor that was killed itself has reported nothing, and has left the server alone.
+        fn supervisor_ended(&self, status: Option<std::process::ExitStatus>) {
+            if self.keeper.exit.borrow().is_some() {
+                return;
+            }
+            if let Some(group) = self.group {
+                // Nobody may be left in it.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let exit = status.as_ref().and_then(exit_of);
+            self.keeper.exit.send_replace(exit);
         }
 
         fn report(&self, line: &str) {
@@ -235,14 +250,14 @@ mod supervised {
 
         /// SIGTERM goes to the supervisor, who knows what to do; SIGKILL to the whole group.
         fn signal(&self, signal: Signal) {
-            let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
-            let Some(pid) = pid.and_then(Pid::from_raw) else {
+            // Without an id, it was waited for already, and the number may be another's by now.
+            let (Some(_), Some(supervisor)) = (self.child.id(), self.group) else {
                 return;
             };
             // It may be gone by now, which is what is wanted.
             let _ = match signal {
-                Signal::KILL => kill_process_group(pid, signal),
-                _ => kill_process(pid, signal),
+                Signal::KILL => kill_process_group(supervisor, signal),
+                _ => kill_process(supervisor, signal),
             };
         }
     }

@@ -14,7 +14,7 @@ use crate::server::desk::Desk;
 use crate::server::dial::{Dial, Line};
 use crate::server::error::{ConnectError, ErrorKind};
 use crate::server::handshake::{Agreed, Refusal, shake_hands};
-use crate::server::listing::{Listing, list_tools};
+use crate::server::listing::{ListError, Listing, list_tools};
 use crate::server::mcp::{Era, Session};
 use crate::server::outbox::Outbox;
 use crate::server::process::Process;
@@ -103,9 +103,16 @@ impl<D: Dial> Attempt<'_, D> {
         wire: Wire,
         agreed: Agreed,
     ) -> Result<Connected, ConnectError> {
+        let open_questions = wire.open_questions();
         let session = Session::start(wire, agreed.era, &agreed.version, &self.support);
-        let connection =
-            Connection::new(agreed, process, list_changed, self.support.clone(), session);
+        let connection = Connection::new(
+            agreed,
+            process,
+            list_changed,
+            self.support.clone(),
+            open_questions,
+            session,
+        );
         let listed = tokio::select! {
             biased;
             listed = list_tools(&connection) => listed,
@@ -116,11 +123,8 @@ impl<D: Dial> Attempt<'_, D> {
                 connection,
                 listing,
             }),
-            // If the connection has ended, that says more.
-            Err(_) if connection.session_has_ended() => {
-                Err(ConnectError::clone(&*connection.watch().await))
-            }
-            Err(problem) => Err(with_last_words(
+            Err(ListError::Closed) => Err(ConnectError::clone(&*connection.watch().await)),
+            Err(ListError::Unusable(problem)) => Err(with_last_words(
                 ConnectError::new(ErrorKind::ToolsList, problem),
                 &connection.process,
             )),
@@ -135,6 +139,7 @@ impl<D: Dial> Attempt<'_, D> {
             self.events.clone(),
             self.support.clone(),
             list_changed,
+            line.process.tail.clone(),
         );
         Wire::new(line.output, outbox, desk, line.process.tail.clone())
     }

@@ -1,7 +1,7 @@
 //! A connection that is ready for use, from its list of tools to its loss.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -29,9 +29,11 @@ pub struct Connection {
     pub list_changed: Arc<Notify>,
     /// What was offered to the server.
     pub support: HostSupport,
+    n_open_questions: Arc<AtomicUsize>,
     session: Session,
     n_calls: AtomicUsize,
-    is_proven: AtomicBool,
+    /// Of calls and pings, errors included.
+    n_answers: AtomicU64,
     loss: watch::Sender<Option<Arc<ConnectError>>>,
 }
 
@@ -41,6 +43,7 @@ impl Connection {
         process: Process,
         list_changed: Arc<Notify>,
         support: HostSupport,
+        n_open_questions: Arc<AtomicUsize>,
         session: Session,
     ) -> Arc<Connection> {
         Arc::new(Connection {
@@ -48,9 +51,10 @@ impl Connection {
             process,
             list_changed,
             support,
+            n_open_questions,
             session,
             n_calls: AtomicUsize::new(0),
-            is_proven: AtomicBool::new(false),
+            n_answers: AtomicU64::new(0),
             loss: watch::Sender::new(None),
         })
     }
@@ -82,6 +86,7 @@ impl Connection {
             // Pings are gone from the stateless revision, and this is the cheapest thing that is in it.
             Era::Stateless => "server/discover",
         };
+        let n_before = self.n_answers.load(Ordering::Relaxed);
         let answer = timeout(
             PING_LIMIT,
             self.request(method, json!({}), Ticket::default()),
@@ -94,7 +99,8 @@ impl Connection {
             }
             // The loss of the connection is told by another way, and with its reason.
             Ok(Err(Failure::Closed | Failure::NotSent(_))) => true,
-            Err(_) => false,
+            // A server that does one thing at a time answers after the call that came in between.
+            Err(_) => self.is_busy() || self.n_answers.load(Ordering::Relaxed) > n_before,
         }
     }
 
@@ -119,23 +125,24 @@ impl Connection {
         self.n_calls.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether the server waits for an answer of the host's, and so cannot be blamed for its silence.
+    pub fn is_asking(&self) -> bool {
+        self.n_open_questions.load(Ordering::Relaxed) > 0
+    }
+
     /// It has been of use: its loss is not one more failure to start.
     pub fn prove(&self) {
-        self.is_proven.store(true, Ordering::Relaxed);
+        self.n_answers.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn is_proven(&self) -> bool {
-        self.is_proven.load(Ordering::Relaxed)
+        self.n_answers.load(Ordering::Relaxed) > 0
     }
 
     /// Waits for the connection's end by itself, and finds out why.
     pub async fn watch(&self) -> Arc<ConnectError> {
         let end = self.session.ended().await;
         self.conclude(aftermath(end.as_ref(), &self.process).await)
-    }
-
-    pub fn session_has_ended(&self) -> bool {
-        self.session.has_ended()
     }
 
     /// Declares it lost for this reason, unless there was one before, and closes it.
@@ -215,6 +222,7 @@ pub async fn aftermath(end: Option<&WireEnd>, process: &Process) -> ConnectError
 
 /// Adds the end of the server's standard error, which mostly says it best.
 pub fn with_last_words(mut error: ConnectError, process: &Process) -> ConnectError {
+    error.message = process.tail.hide_secrets(&error.message);
     let words = process.tail.summary();
     if !words.is_empty() {
         error.message = format!("{}; its last words: {words}", error.message);

@@ -1,6 +1,7 @@
 //! Answers what a server asks of us, and passes on what it tells.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,9 +11,12 @@ use tokio::time::Instant;
 use crate::names::ServerName;
 use crate::server::incoming::Fault;
 use crate::server::outbox::{Outbox, Written};
-use crate::server::requests::{self, Reply};
-use crate::server::tail::{clean, cut};
+use crate::server::requests::{self, INTERNAL_ERROR, Reply};
+use crate::server::tail::{Tail, clean, cut};
 use crate::server::{Event, HostSupport, LogLevel};
+
+/// Questions of one server that may wait for the host.
+const MAX_OPEN: usize = 32;
 
 /// The longest log message that is passed on, in characters.
 const MAX_LOG: usize = 2_000;
@@ -27,6 +31,9 @@ pub struct Desk {
     /// What was advertised to this server, which is all that it may use.
     pub support: HostSupport,
     list_changed: Arc<Notify>,
+    /// Questions that the host has not answered yet.
+    n_open: Arc<AtomicUsize>,
+    tail: Tail,
     logs: Quota,
 }
 
@@ -36,12 +43,15 @@ impl Desk {
         events: mpsc::UnboundedSender<Event>,
         support: HostSupport,
         list_changed: Arc<Notify>,
+        tail: Tail,
     ) -> Desk {
         Desk {
             server,
             events,
             support,
             list_changed,
+            n_open: Arc::default(),
+            tail,
             logs: Quota::default(),
         }
     }
@@ -50,10 +60,18 @@ impl Desk {
     pub fn request(&mut self, id: Value, method: &str, params: Value, outbox: &Outbox) {
         match requests::reply(&self.support, method, params) {
             Reply::Now(outcome) => send_answer(outbox, &id, outcome),
+            Reply::Ask(_) if self.n_open.load(Ordering::Relaxed) >= MAX_OPEN => {
+                let fault = Fault::new(INTERNAL_ERROR, "too many questions are open already");
+                send_answer(outbox, &id, Err(fault));
+            }
             Reply::Ask(ask) => {
                 let answer = requests::ask_host(&self.server, &self.events, ask);
                 let outbox = outbox.clone();
-                tokio::spawn(async move { send_answer(&outbox, &id, answer.await) });
+                let open = OpenQuestion::new(&self.n_open);
+                tokio::spawn(async move {
+                    send_answer(&outbox, &id, answer.await);
+                    drop(open);
+                });
             }
         }
     }
@@ -70,6 +88,11 @@ impl Desk {
         }
     }
 
+    /// How many questions of the server the host has not answered yet, now and later.
+    pub fn open_questions(&self) -> Arc<AtomicUsize> {
+        self.n_open.clone()
+    }
+
     pub fn warn(&mut self, message: &str) {
         self.log(LogLevel::Warning, message);
     }
@@ -83,7 +106,8 @@ impl Desk {
             );
         }
         if is_allowed {
-            self.pass_on(level, cut(&clean(message), MAX_LOG));
+            let message = self.tail.hide_secrets(&clean(message));
+            self.pass_on(level, cut(&message, MAX_LOG));
         }
     }
 
@@ -128,6 +152,22 @@ fn message(logger: Option<&Value>, data: Option<&Value>) -> String {
     match logger.and_then(Value::as_str) {
         Some(logger) => format!("{logger}: {data}"),
         None => data,
+    }
+}
+
+/// Counts until it is dropped.
+struct OpenQuestion(Arc<AtomicUsize>);
+
+impl OpenQuestion {
+    fn new(count: &Arc<AtomicUsize>) -> OpenQuestion {
+        count.fetch_add(1, Ordering::Relaxed);
+        OpenQuestion(count.clone())
+    }
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::server::connection::Connection;
 use crate::server::decode;
 use crate::server::mcp::{Failure, METHOD_NOT_FOUND};
+use crate::server::outbox::SendError;
 use crate::server::tail::cut;
 use crate::server::wire::Ticket;
 use crate::server::{DroppedTool, ListedTool};
@@ -30,8 +31,17 @@ pub struct Listing {
     pub warnings: Vec<String>,
 }
 
-/// Lists page by page. The error says what to tell.
-pub async fn list_tools(connection: &Connection) -> Result<Listing, String> {
+/// Why there is no list at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    #[error("the connection ended before the tools were listed")]
+    Closed,
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// Lists page by page.
+pub async fn list_tools(connection: &Connection) -> Result<Listing, ListError> {
     let end = Instant::now() + LIMIT;
     let mut collector = Collector::default();
     let mut cursor = None;
@@ -46,10 +56,10 @@ pub async fn list_tools(connection: &Connection) -> Result<Listing, String> {
         );
         let result = match answer.await {
             Ok(Ok(result)) => result,
-            Ok(Err(failure)) => match collector.after(failure, connection) {
-                Some(problem) => return Err(problem),
-                None => return Ok(collector.finish()),
-            },
+            Ok(Err(failure)) => {
+                collector.after(failure, connection)?;
+                return Ok(collector.finish());
+            }
             Err(_) => {
                 let problem = format!("not all pages came within {} s", LIMIT.as_secs());
                 return collector.partial(problem);
@@ -74,9 +84,9 @@ struct Collector {
 
 impl Collector {
     /// Takes a page in; returns the cursor of the next, if there is to be one.
-    fn page(&mut self, result: Value) -> Result<Option<String>, String> {
+    fn page(&mut self, result: Value) -> Result<Option<String>, ListError> {
         self.bytes += size(&result);
-        let page = decode::page(result).map_err(|problem| format!("`tools/list`: {problem}"))?;
+        let page = decode::page(result).map_err(unusable)?;
         let n_before = self.names.len();
         for tool in page.tools {
             match tool {
@@ -134,32 +144,28 @@ impl Collector {
         }
     }
 
-    /// What an error answer means: nothing bad, where the server has no tools; `Some` for what it has to be told.
-    fn after(&mut self, failure: Failure, connection: &Connection) -> Option<String> {
-        match failure {
-            Failure::Fault(fault) if !self.names.is_empty() => {
-                self.warn_of_pages(&format!("a page was refused: {}", cut(&fault.message, 200)));
-                None
-            }
-            Failure::Fault(fault)
-                if fault.code == METHOD_NOT_FOUND || !connection.agreed.declares_tools =>
-            {
-                None
-            }
-            Failure::Fault(fault) => Some(format!(
-                "`tools/list` was refused: {} (code {})",
-                cut(&fault.message, 300),
-                fault.code
-            )),
-            Failure::NotSent(error) => Some(format!("`tools/list` could not be sent: {error}")),
-            Failure::Closed => Some("the connection ended before the tools were listed".to_owned()),
+    /// What it means that a page was not had: nothing bad, where there are others, or where the server has no tools.
+    fn after(&mut self, failure: Failure, connection: &Connection) -> Result<(), ListError> {
+        let fault = match failure {
+            Failure::Closed | Failure::NotSent(SendError::Closed) => return Err(ListError::Closed),
+            Failure::NotSent(error) => return Err(unusable(error.to_string())),
+            Failure::Fault(fault) => fault,
+        };
+        let said = cut(&fault.message, 300);
+        if !self.names.is_empty() {
+            self.warn_of_pages(&format!("a page was refused: {said}"));
+            return Ok(());
         }
+        if fault.code == METHOD_NOT_FOUND || !connection.agreed.declares_tools {
+            return Ok(());
+        }
+        Err(unusable(format!("{said} (code {})", fault.code)))
     }
 
     /// What there is so far is better than nothing.
-    fn partial(mut self, problem: String) -> Result<Listing, String> {
+    fn partial(mut self, problem: String) -> Result<Listing, ListError> {
         if self.names.is_empty() {
-            return Err(format!("`tools/list`: {problem}"));
+            return Err(unusable(problem));
         }
         self.warn_of_pages(&problem);
         Ok(self.finish())
@@ -180,6 +186,10 @@ impl Collector {
         }
         self.listing
     }
+}
+
+fn unusable(problem: String) -> ListError {
+    ListError::Unusable(format!("`tools/list` failed: {problem}"))
 }
 
 fn size(value: &Value) -> usize {

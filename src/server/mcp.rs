@@ -12,6 +12,7 @@ mod transport;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientCapabilities, ClientConfig,
@@ -23,6 +24,7 @@ use rmcp::service::{
 };
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use crate::server::HostSupport;
 use crate::server::incoming::Fault;
@@ -84,10 +86,15 @@ fn known(version: &str) -> ProtocolVersion {
         .unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
+/// How long cancellations may take to be written once the connection closes.
+const CLOSE_GRACE: Duration = Duration::from_millis(500);
+
 /// A connection that has shaken hands. Dropping it closes the server's input.
 pub struct Session {
     peer: Peer<RoleClient>,
     closing: CancellationToken,
+    /// Cancellations of requests on their way to the server.
+    cancelling: TaskTracker,
     end: Arc<OnceLock<WireEnd>>,
     ended: CancellationToken,
     _close: DropGuard,
@@ -121,13 +128,21 @@ impl Session {
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let closed = closing.clone();
+        let cancelling = TaskTracker::new();
+        let last_words = cancelling.clone();
         tokio::spawn(async move {
             let _ended = guard;
             let stop = running.cancellation_token();
             let mut waiting = pin!(running.waiting());
             tokio::select! {
                 _ = &mut waiting => return,
-                () = closed.cancelled() => stop.cancel(),
+                () = closed.cancelled() => {}
+            }
+            // What was cancelled just before is still told: rmcp's loop forgets its queue when it stops.
+            last_words.close();
+            tokio::select! {
+                _ = &mut waiting => return,
+                _ = tokio::time::timeout(CLOSE_GRACE, last_words.wait()) => stop.cancel(),
             }
             // A loop that panicked has ended as well.
             let _ = waiting.await;
@@ -136,6 +151,7 @@ impl Session {
             peer: session_peer,
             _close: closing.clone().drop_guard(),
             closing,
+            cancelling,
             end,
             ended,
         }
@@ -159,6 +175,7 @@ impl Session {
                 handle,
                 written,
                 is_answered: false,
+                cancelling: self.cancelling.clone(),
             }),
             Err(_) => Err(Failure::NotSent(SendError::Closed)),
         }
@@ -167,10 +184,6 @@ impl Session {
     /// Closes the server's input.
     pub fn close(&self) {
         self.closing.cancel();
-    }
-
-    pub fn has_ended(&self) -> bool {
-        self.ended.is_cancelled()
     }
 
     /// Ends with the connection; says why, unless it was closed from here.
@@ -185,6 +198,7 @@ pub struct Request {
     handle: RequestHandle<RoleClient>,
     written: Written,
     is_answered: bool,
+    cancelling: TaskTracker,
 }
 
 impl Request {
@@ -222,10 +236,18 @@ impl Drop for Request {
         let reason = Some("no longer wanted".to_owned());
         let params = CancelledNotificationParam::new(Some(self.handle.id.clone()), reason);
         let cancelled = CancelledNotification::new(params);
-        // The first poll puts it into rmcp's queue, behind its request; only the waiting for its being written is left
-        // out. Unconstrained, or a task that has used up its budget would not get that far.
-        let sending = self.handle.peer.send_notification(cancelled.into());
-        let sending = pin!(tokio::task::unconstrained(sending));
-        let _ = sending.poll(&mut Context::from_waker(Waker::noop()));
+        let peer = self.handle.peer.clone();
+        let mut sending =
+            Box::pin(async move { drop(peer.send_notification(cancelled.into()).await) });
+        // The first poll puts it into rmcp's queue, behind its request; the waiting for its being written is left to a
+        // task. Unconstrained, or a task that has used up its budget would not get that far.
+        let first = pin!(tokio::task::unconstrained(sending.as_mut()));
+        let queued = first
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending();
+        // Without a runtime there is no connection any more either.
+        if queued && let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            self.cancelling.spawn_on(sending, &runtime);
+        }
     }
 }

@@ -203,6 +203,22 @@ mod tests {
     }
 
     #[test]
+    fn no_text_is_too_broken_to_be_looked_at() {
+        let whole =
+            br#"{"id":1,"result":{"a":["\ud83d\ude00",NaN,-1.5e3,{"b":"\u0041"}],"c":null}}"#;
+        for end in 0..whole.len() {
+            parse(&whole[..end]);
+            for byte in [b'"', b'\\', b'{', b']', b'u', 0xff, b'\n'] {
+                let mut broken = whole.to_vec();
+                broken[end] = byte;
+                parse(&broken);
+            }
+        }
+        parse(&b"[".repeat(100_000));
+        parse(&b"{\"a\":".repeat(100_000));
+    }
+
+    #[test]
     fn what_is_not_json_stays_unreadable() {
         check(b"starting\xe2\x80\xa6", expect!["unreadable"]);
         check(b"{\"a\":", expect!["unreadable"]);

@@ -12,7 +12,7 @@ use crate::server::{Ask, ElicitMode, Event, HostSupport, ServerRequest};
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
+pub const INTERNAL_ERROR: i64 = -32603;
 
 /// The answer, or who has to be asked for it.
 #[derive(Debug, PartialEq)]

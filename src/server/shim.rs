@@ -67,6 +67,10 @@ mod unix {
     /// How long helpers may take that the server left behind.
     const HELPER_GRACE: Duration = Duration::from_millis(500);
 
+    /// How long the killing may go on: more than one round is needed only for what forks meanwhile.
+    #[cfg(target_os = "linux")]
+    const KILL_LIMIT: Duration = Duration::from_secs(10);
+
     pub fn supervise(mut args: Vec<OsString>) -> io::Result<u8> {
         if args.is_empty() {
             return Err(io::Error::other("no program given"));
@@ -148,11 +152,16 @@ mod unix {
         /// Each round, the children of those that were killed become ours; the last round finds none.
         #[cfg(target_os = "linux")]
         fn kill_all(&mut self) {
-            while !self.reap() {
+            let end = Instant::now() + KILL_LIMIT;
+            while !self.reap() && Instant::now() < end {
                 for child in children() {
                     let _ = kill_process(child, Signal::KILL);
                 }
                 self.signals.wait(None, Some(Duration::from_millis(10)));
+            }
+            if !self.reap() {
+                // Without a `/proc` to find them in, those of the group are all that can be reached.
+                let _ = rustix::process::kill_process_group(getpgrp(), Signal::KILL);
             }
         }
 

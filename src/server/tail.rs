@@ -11,6 +11,8 @@ use crate::server::redact::Secrets;
 const MAX_LINES: usize = 200;
 const MAX_BYTES: usize = 32 << 10;
 const MAX_LINE: usize = 1_000;
+/// Lines in an error message: package managers say what is wrong a few lines before their end.
+const SUMMARY_LINES: usize = 5;
 
 /// The last lines that a server wrote beside the protocol; clones share them.
 ///
@@ -44,6 +46,11 @@ impl Tail {
         }
     }
 
+    /// The text without the secrets that the server was given.
+    pub fn hide_secrets(&self, text: &str) -> String {
+        self.secrets.hide(text)
+    }
+
     pub fn lines(&self) -> Vec<String> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().cloned().collect()
@@ -52,7 +59,7 @@ impl Tail {
     /// The last lines in one, for an error message; empty if there are none.
     pub fn summary(&self) -> String {
         let lines = self.lines();
-        let last = lines.len().saturating_sub(3);
+        let last = lines.len().saturating_sub(SUMMARY_LINES);
         let last: Vec<String> = lines[last..].iter().map(|line| cut(line, 300)).collect();
         last.join(" | ")
     }
@@ -159,9 +166,9 @@ mod tests {
     fn the_summary_is_the_last_lines() {
         let tail = Tail::default();
         assert_eq!(tail.summary(), "");
-        for line in ["one", "two", "", "three", "four"] {
+        for line in ["one", "two", "", "three", "four", "five", "six"] {
             tail.push(line);
         }
-        assert_eq!(tail.summary(), "two | three | four");
+        assert_eq!(tail.summary(), "two | three | four | five | six");
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,10 +19,8 @@ use crate::server::incoming::{AnswerId, Fault, Incoming, classify};
 use crate::server::lines::{Line, Lines, MAX_LINE};
 use crate::server::outbox::{Outbox, SendError, WriteFailure, Written};
 use crate::server::repair;
+use crate::server::requests::INTERNAL_ERROR;
 use crate::server::tail::Tail;
-
-/// JSON-RPC's code for what went wrong on our side of the connection.
-const INTERNAL_ERROR: i64 = -32603;
 
 /// How long an answer may still come from a server that has closed its input.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -87,6 +85,10 @@ impl Wire {
             has_spoken: false,
             write_failure: None,
         }
+    }
+
+    pub fn open_questions(&self) -> Arc<AtomicUsize> {
+        self.desk.open_questions()
     }
 
     pub fn signs(&self) -> Arc<Signs> {

@@ -9,11 +9,14 @@ use jsonrpsee::{Extensions, RpcModule};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use toolcrib::api::error::ApiError;
+use toolcrib::api::methods::{CloseSession, Dispatch, OpenUrl, Progress, Status};
+use toolcrib::api::types::{EmptyResult, OpenUrlParams, ProgressNotification};
 use toolcrib::rpc::endpoint::{Exit, Options};
 use toolcrib::rpc::frame::Framing;
 use toolcrib::rpc::lane::{Lane, LaneMessage};
 use toolcrib::rpc::peer::Peer;
-use toolcrib::rpc::table::CallContext;
+use toolcrib::rpc::table::{self, CallContext};
 
 use crate::host::{BOTH, Host, Served};
 
@@ -499,7 +502,7 @@ fn exit_right_behind_shutdown_waits_for_its_answer() {
 fn exit_does_not_wait_for_ever_for_what_is_before_it() {
     for framing in BOTH {
         let (served, ..) = served(Options {
-            exit_grace: Duration::from_millis(20),
+            exit_grace: Duration::from_millis(500),
             ..Options::default()
         });
         let mut host = Host::start(framing, served);
@@ -733,22 +736,26 @@ fn a_host_may_write_much_before_it_reads() {
 #[test]
 fn requests_are_refused_while_too_much_is_unread() {
     for framing in BOTH {
-        let (served, ..) = served(Options {
+        let (served, _stage, events) = served(Options {
             max_unread: 300_000,
             ..Options::default()
         });
         let mut host = Host::start_without_reading(framing, served);
+        host.request(1, "wait", json!({}));
+        hear(&events, "wait begun");
         for _ in 0..5 {
-            host.peer
-                .notify("log", json!({"message": "x".repeat(100_000)}));
+            let message = "x".repeat(100_000);
+            host.peer.notify("log", json!({ "message": message }));
         }
-        host.request(1, "echo", json!({}));
-        host.notify("$/cancelRequest", json!({}));
+        host.request(2, "echo", json!({}));
+        host.cancel(1);
+        hear(&events, "wait dropped");
         host.begin_to_read();
         for _ in 0..5 {
             assert_eq!(host.next()["method"], "log");
         }
-        assert_eq!(host.error(1), -32001);
+        assert_eq!(host.error(2), -32001);
+        assert_eq!(host.error(1), -32800);
         check_alive(&mut host);
         host.finish();
     }
@@ -803,6 +810,114 @@ fn a_result_that_is_laid_out_over_lines_stays_one_message() {
         host.request(1, "pretty", json!({}));
         assert_eq!(host.result(1), json!({"a": [1, 2]}));
         check_alive(&mut host);
+        host.finish();
+    }
+}
+
+/// Serves three methods of the list.
+fn served_list(options: Options) -> Served {
+    let mut module = RpcModule::new("context");
+    table::method::<Status, _, _, _>(&mut module, |_, _, _| async move { panic!("no status") })
+        .unwrap();
+    table::method::<CloseSession, _, _, _>(&mut module, |context, params, _| async move {
+        assert_eq!(*context, "context");
+        match params.session_id.as_str() {
+            "known" => Ok(EmptyResult {}),
+            other => Err(ApiError::UnknownSession(other.to_owned())),
+        }
+    })
+    .unwrap();
+    table::method::<Dispatch, _, _, _>(&mut module, |_, params, call| async move {
+        let progress = ProgressNotification {
+            call_id: params.call_id.clone().unwrap_or_default(),
+            session_id: None,
+            progress: 0.5,
+            total: None,
+            message: None,
+        };
+        call.peer.tell::<Progress>(&progress);
+        let question = OpenUrlParams {
+            url: params.name,
+            purpose: "login".to_owned(),
+            server: None,
+        };
+        let answer = call.peer.ask::<OpenUrl>(&question, ASKED).await;
+        Err(ApiError::NotSupported(format!("{answer:?}")))
+    })
+    .unwrap();
+    Served {
+        methods: module.into(),
+        lane: None,
+        options,
+    }
+}
+
+#[test]
+fn methods_of_the_list_are_served() {
+    for framing in BOTH {
+        let mut host = Host::start(framing, served_list(Options::default()));
+        host.request(1, "closeSession", json!({"sessionId": "known"}));
+        assert_eq!(host.result(1), json!({}));
+        host.request(2, "closeSession", json!({"sessionId": "x"}));
+        let message = "no session has the id `x`";
+        let data = json!({"kind": "unknownSession", "message": message, "retryable": false});
+        let error = json!({"code": -32803, "message": message, "data": data});
+        assert_eq!(host.next(), json!({"id": 2, "error": error}));
+        for (params, expected) in [
+            (
+                json!([5]),
+                "invalid params: expected an object with named members",
+            ),
+            (json!(null), "invalid params: missing field `sessionId`"),
+            (
+                json!({"sessionId": 5}),
+                "invalid params: `sessionId`: invalid type: integer `5`, expected a string",
+            ),
+        ] {
+            host.request(3, "closeSession", params);
+            let error = json!({"code": -32602, "message": expected});
+            assert_eq!(host.next(), json!({"id": 3, "error": error}));
+        }
+        host.request(4, "status", json!({}));
+        assert_eq!(host.error(4), -32603);
+        host.finish();
+    }
+}
+
+#[test]
+fn hosts_are_told_and_asked_under_the_prefix_of_the_methods() {
+    for framing in BOTH {
+        let mut host = Host::start(
+            framing,
+            served_list(Options {
+                prefix: "toolcrib/",
+                ..Options::default()
+            }),
+        );
+        let params = json!({"name": "https://a.example", "callId": "c"});
+        host.request(1, "dispatch", params.clone());
+        assert_eq!(host.error(1), -32601);
+        host.request(2, "toolcrib/dispatch", params.clone());
+        let progress = json!({"callId": "c", "progress": 0.5});
+        assert_eq!(
+            host.next(),
+            json!({"method": "toolcrib/progress", "params": progress})
+        );
+        let question = host.next();
+        assert_eq!(question["method"], "toolcrib/openUrl");
+        let id = question["id"].clone();
+        host.send(json!({"jsonrpc": "2.0", "id": id, "result": {"opened": true}}));
+        assert_eq!(
+            host.next()["error"]["message"],
+            "Ok(OpenUrlResult { opened: true })"
+        );
+
+        host.peer.opt_out(vec!["progress".to_owned()]);
+        host.request(3, "toolcrib/dispatch", params);
+        let id = host.next()["id"].clone();
+        host.send(json!({"jsonrpc": "2.0", "id": id, "result": {"opened": "yes"}}));
+        let message = host.next()["error"]["message"].to_string();
+        assert!(message.contains("Malformed"), "{message}");
         host.finish();
     }
 }

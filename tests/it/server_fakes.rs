@@ -10,13 +10,22 @@ use crate::server::rig::{Rig, fakes, object, python, text};
 
 /// Runs the script's own steps; what concerns the model's view of a result is left to others.
 async fn check(script: &str) {
+    check_mode(script, None).await;
+}
+
+/// The same in another mode than the header names.
+async fn check_mode(script: &str, mode: Option<&str>) {
     let source = std::fs::read_to_string(fakes().join(script)).unwrap();
     let header = source
         .lines()
         .find_map(|line| line.strip_prefix("# expect: "));
     let header: Value = serde_json::from_str(header.unwrap()).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let args: Vec<String> = strings(&header["args"])
+    let args = match mode {
+        Some(mode) => vec![mode.to_owned()],
+        None => strings(&header["args"]),
+    };
+    let args: Vec<String> = args
         .into_iter()
         .map(|arg| match arg.starts_with('<') {
             true => dir
@@ -183,6 +192,28 @@ fn strings(value: &Value) -> Vec<String> {
         .iter()
         .map(|item| item.as_str().unwrap().to_owned())
         .collect()
+}
+
+#[tokio::test]
+async fn other_modes_of_the_same_faults_are_survived() {
+    check_mode("frame_id_types.py", Some("float")).await;
+    check_mode("list_cursor_loop.py", Some("counter")).await;
+    check_mode("proc_stderr_flood.py", Some("solid")).await;
+    check_mode("spawn_exit_with_stderr.py", Some("init")).await;
+}
+
+#[tokio::test]
+async fn answers_that_all_have_one_id_are_an_error_in_time() {
+    let mut config = python("frame_id_types.py", &["const"]);
+    config.connect_timeout = Duration::from_secs(8);
+    let mut rig = Rig::start(config);
+    let (kind, message) = failure(&mut rig).await;
+    assert_eq!(kind, "timeout");
+    assert!(
+        message.contains("under ids that no request had"),
+        "{message}"
+    );
+    rig.stop().await;
 }
 
 macro_rules! cases {

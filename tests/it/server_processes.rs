@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use toolcrib::config::{ServerConfig, TransportConfig};
@@ -140,6 +140,7 @@ async fn the_death_of_the_sidecar_leaves_nothing_of_any_tree() {
         let mut sidecar = Command::new(this)
             .args(["--exact", "server_processes::holds_a_tree", "--ignored"])
             .env(HOLD, format!("{mode},{mark}"))
+            .stdout(Stdio::null())
             .spawn()
             .unwrap();
         until_up(&mark, n).await;
@@ -183,6 +184,26 @@ async fn a_signal_to_the_supervisor_ends_the_whole_tree() {
         },
     )
     .await;
+    rig.stop().await;
+    assert_eq!(alive(&mark), NOBODY);
+}
+
+/// Whoever kills the supervisor itself leaves nobody to look after the rest, so the sidecar does what it still can.
+#[tokio::test]
+async fn the_death_of_the_supervisor_is_the_end_of_the_server() {
+    let mark = mark("orphan", "stubborn");
+    let mut rig = Rig::start(tree("stubborn", &mark));
+    let status = rig.state(ServerState::Ready).await;
+    until_up(&mark, 3).await;
+    let all = alive(&mark);
+    let supervisor = parent_of(status.pid.unwrap());
+    let killed = Command::new("kill")
+        .args(["-9", &supervisor.to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    let status = rig.state(ServerState::Backoff).await;
+    assert_eq!(status.error.unwrap().kind, "exited");
+    assert!(all.iter().all(|pid| !alive(&mark).contains(pid)));
     rig.stop().await;
     assert_eq!(alive(&mark), NOBODY);
 }

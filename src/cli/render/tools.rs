@@ -86,6 +86,7 @@ mod tests {
             extra: Map::new(),
             deferrable: true,
             tokens,
+            memo: Default::default(),
         })
     }
 

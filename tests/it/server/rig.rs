@@ -92,7 +92,7 @@ impl Rig {
 
     /// The next event of which the function makes something; the ones before it are kept in `seen`.
     pub async fn event<T>(&mut self, mut wanted: impl FnMut(&Event) -> Option<T>) -> T {
-        let found = timeout(LIMIT, async {
+        let found = timeout(LIMIT * 10, async {
             loop {
                 let event = self.events.recv().await.expect("the server is gone");
                 let found = wanted(&event);
