@@ -108,8 +108,8 @@ type outcome struct {
 
 // Spawn starts a sidecar and introduces the host to it. The context is for the start alone.
 //
-// The errors are ErrBinaryNotFound, *VersionError, or an *Error of kind configInvalid where the
-// configuration is not valid.
+// The errors are ErrBinaryNotFound, *VersionError, or an *Error of kind configNotFound. What is
+// wrong in a configuration is in Info().Problems.
 func Spawn(ctx context.Context, options Options) (*Client, error) {
 	if options.Handlers != nil && !announcesAny(options.Capabilities) {
 		return nil, errors.New("there are handlers, but Options.Capabilities announces none of them")

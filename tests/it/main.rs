@@ -6,6 +6,7 @@ mod endpoint;
 mod host;
 mod house;
 mod lsp;
+mod rust_client;
 mod serve;
 mod server;
 mod server_fakes;
