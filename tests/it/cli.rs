@@ -12,6 +12,7 @@ use expect_test::{Expect, expect};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use toolcrib::config::keys::{self, Effect};
 
 /// How long a command may take, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -624,4 +625,32 @@ fn lsp_shows_an_editor_what_is_wrong() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn the_readme_names_every_key_and_every_command() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let tables = [
+        &keys::SERVER,
+        &keys::SERVER_TOOLS,
+        &keys::TOOL_SEARCH,
+        &keys::OUTPUT,
+    ];
+    let names = tables.into_iter().flat_map(|table| table.keys);
+    for key in names.filter(|key| key.effect == Effect::Here) {
+        let as_whole = format!("`{}`", key.name);
+        let as_part = format!("`tools.{}`", key.name);
+        assert!(
+            readme.contains(&as_whole) || readme.contains(&as_part),
+            "{}",
+            key.name
+        );
+    }
+    let help = Place::empty().run(&["--help"]).stdout;
+    let commands = help.split_once("Commands:").unwrap().1;
+    let commands = commands.split_once("\n\n").unwrap().0.lines();
+    for command in commands.filter_map(|line| line.split_whitespace().next()) {
+        let is_shown = readme.contains(&format!("`toolcrib {command}"));
+        assert!(is_shown || command == "help", "{command}");
+    }
 }
