@@ -20,7 +20,7 @@ use crate::names::{ServerName, ToolId};
 use crate::policy::Pin;
 use crate::search::Index;
 use crate::server::call::Caller;
-use crate::server::{LogLevel, ServerOptions, ServerRequest};
+use crate::server::{LogLevel, ServerOptions, ServerRequest, ServerState};
 
 /// The hub's handle. Cheap to clone; when the last one is dropped, every server is ended.
 #[derive(Clone)]
@@ -237,11 +237,7 @@ impl Hub {
                         caller.settled().await;
                     }
                 }
-                let changing = snapshot
-                    .servers
-                    .values()
-                    .any(|entry| matches!(entry, Entry::Changing { .. }));
-                if !changing || snapshots.changed().await.is_err() {
+                if !snapshot.is_behind() || snapshots.changed().await.is_err() {
                     return;
                 }
             }
@@ -278,6 +274,20 @@ impl Hub {
         let (reply, answer) = oneshot::channel();
         self.commands.send(command(reply)).ok()?;
         answer.await.ok()
+    }
+}
+
+impl Snapshot {
+    /// Whether a server is being replaced, or says that it is ready while its tools are still on their way in here.
+    fn is_behind(&self) -> bool {
+        self.servers.iter().any(|(name, entry)| match entry {
+            Entry::Changing { .. } => true,
+            Entry::Running { caller, .. } => {
+                caller.status().state == ServerState::Ready
+                    && self.catalog.servers().all(|(listed, _)| listed != name)
+            }
+            Entry::Disabled { .. } | Entry::Broken { .. } => false,
+        })
     }
 }
 

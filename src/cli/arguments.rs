@@ -23,15 +23,17 @@ Examples:
   toolcrib call mcp_github_get_me '{}'            call a tool as a model would
   toolcrib serve                                  speak JSON-RPC with an agent on stdin and stdout
 
-Exit status: 0 fine, 1 the tool or the search said no, 2 wrong usage, 3 the configuration is invalid,
-4 a server could not be reached, 5 refused by policy."
+Exit status:
+  0 fine                             3 the configuration is invalid
+  1 the tool or the search said no   4 a server could not be reached
+  2 wrong usage                      5 refused by policy"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    pub global: Global,
     /// Print the version.
     #[arg(long, short = 'V')]
     pub version: bool,
+    #[command(flatten)]
+    pub global: Global,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -42,27 +44,18 @@ pub struct Global {
     /// Configuration file, YAML or JSON, instead of the one that is found.
     #[arg(long, global = true, value_name = "PATH")]
     pub config: Option<PathBuf>,
-    /// Write the log to this file; a new one is begun every day.
+    /// Write the log to this file, instead of one a day in the folder for logs.
     #[arg(long, global = true, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
-    /// The least important messages that are logged.
+    /// What is logged: a level, or directives such as `info,toolcrib::server=trace`.
     #[arg(long, global = true, value_name = "LEVEL", default_value = "info")]
-    pub log_level: LogLevel,
+    pub log_level: String,
     /// Text for people, or JSON for programs.
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     pub format: OutputFormat,
     /// When to use colour; `auto` is on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -94,7 +87,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   toolcrib lsp
-      what an editor spawns for the YAML file: mistakes, completion, hovers, the state of servers")]
+      what an editor spawns to show mistakes while you type")]
     Lsp,
     /// List all tools of all servers and what their schemas cost.
     #[command(after_help = "\
@@ -111,8 +104,7 @@ Examples:
 Examples:
   toolcrib search 'send a message to a channel'
   toolcrib search calendar --limit 3
-  toolcrib search 'open a PR' --explain
-      which words count, and for how much")]
+  toolcrib search 'open a PR' --format json | jq -r '.matches[].name'")]
     Search(Search),
     /// Show tools in full as a model would see them with `tool_describe`.
     #[command(after_help = "\
@@ -130,8 +122,10 @@ Examples:
   toolcrib call mcp_github_get_me --format json
       the whole answer: outcome, content blocks, how long it took
 
-Exit status: 0 the tool answered, 1 it said that it failed, 2 the arguments are not a JSON object,
-4 its server could not be reached, 5 the call was refused and not sent.")]
+Exit status:
+  0 the tool answered          4 its server could not be reached
+  1 it said that it failed     5 policy refused the call, which was not sent
+  2 the arguments do not fit")]
     Call(Call),
     /// Start all servers and show how they are.
     #[command(after_help = "\
@@ -165,13 +159,13 @@ Examples:
   toolcrib schema config > toolcrib.schema.json
       for an editor that completes YAML by a JSON Schema")]
     Schema(Schema),
-    /// Write the clients of the wire contract for Python, TypeScript and Go.
+    /// Write the schema documents and the clients for Python, TypeScript and Go.
     #[command(after_help = "\
 Examples:
   toolcrib codegen
-      write the clients into ./clients
+      write ./schema and the generated files of ./clients
   toolcrib codegen --check
-      exit status 1 where what is written there is not what would be written")]
+      write nothing; exit status 1 where a file is not what would be written")]
     Codegen(Codegen),
     /// Measure how well the search ranks, by queries with the tools they should find.
     #[command(after_help = "\
@@ -242,9 +236,6 @@ pub struct Search {
     /// Most tools to show; the configuration's limits apply.
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
-    /// Show which words counted, and for how much.
-    #[arg(long)]
-    pub explain: bool,
 }
 
 #[derive(Debug, Args)]
@@ -261,6 +252,9 @@ pub struct Call {
     /// Its arguments as a JSON object, or `-` to read them from stdin; `{}` where absent.
     #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub arguments: Option<String>,
+    /// Approve the call where its server asks for approval; without this a person at the terminal is asked.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -287,9 +281,9 @@ pub enum SchemaArgument {
 
 #[derive(Debug, Args)]
 pub struct Codegen {
-    /// Folder of the clients.
-    #[arg(long, value_name = "PATH", default_value = "clients")]
-    pub out: PathBuf,
+    /// Folder that holds `schema` and `clients`.
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    pub root: PathBuf,
     /// Write nothing, and say whether anything would change.
     #[arg(long)]
     pub check: bool,

@@ -1,20 +1,25 @@
-//! What the exit status says.
+//! What the exit status says, and the errors that decide it.
 
 use std::process::ExitCode;
 
 use crate::api::types::Outcome;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Exit {
-    Fine,
+    Fine = 0,
     /// The tool or the search said no.
-    SaidNo,
-    WrongUsage,
-    ConfigInvalid,
+    SaidNo = 1,
+    WrongUsage = 2,
+    ConfigInvalid = 3,
     /// A server could not be reached.
-    Unreachable,
+    Unreachable = 4,
     /// Policy: the call was not sent.
-    Refused,
+    Refused = 5,
+    /// By Ctrl-C, as shells count it.
+    Interrupted = 130,
+    /// By SIGTERM, as shells count it.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {
@@ -41,22 +46,26 @@ impl Exit {
     }
 }
 
+/// Why a command ended early, in words for people.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    pub exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure {
+            exit,
+            message: message.into(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_numbers_are_those_of_the_contract() {
-        let exits = [
-            Exit::Fine,
-            Exit::SaidNo,
-            Exit::WrongUsage,
-            Exit::ConfigInvalid,
-            Exit::Unreachable,
-            Exit::Refused,
-        ];
-        assert_eq!(exits.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5]);
-    }
 
     #[test]
     fn a_server_that_is_down_is_not_a_tool_that_says_no() {

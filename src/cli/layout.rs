@@ -55,6 +55,17 @@ pub fn one_line(text: &str) -> String {
     harmless(&words.join(" "))
 }
 
+/// Up to the first full stop behind which something new begins.
+pub fn first_sentence(text: &str) -> String {
+    let text = one_line(text);
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    let mut ends = ends.filter(|end| text[end + 1..].starts_with(char::is_uppercase));
+    match ends.next() {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
 /// Cut with an ellipsis where it is too long.
 pub fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -308,6 +319,15 @@ mod tests {
             "a\u{fffd}[2Jb\u{fffd}\n\tc\u{fffd}"
         );
         assert_eq!(one_line(" a\n\n b\tc "), "a b c");
+    }
+
+    #[test]
+    fn a_sentence_ends_where_another_begins() {
+        assert_eq!(
+            first_sentence("Reads, e.g. a file.\nThen more."),
+            "Reads, e.g. a file."
+        );
+        assert_eq!(first_sentence("one. two"), "one. two");
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Results of the wire contract as text for people: values in, text out.
+//! Results as text for people: values in, text out.
 
 pub mod answer;
 pub mod demo;
 pub mod describe;
+pub mod eval;
 pub mod problems;
 pub mod search;
 pub mod status;

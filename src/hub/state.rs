@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::catalog::Tools;
-use crate::catalog::listing::{self, ListedTool};
+use crate::catalog::listing;
 use crate::config;
 use crate::config::{Approval, ServerConfig, Trust};
 use crate::hub::session::Sessions;
@@ -293,14 +293,9 @@ impl State {
         ) else {
             return;
         };
-        let tools = listed.tools.iter().map(|tool| ListedTool {
-            name: tool.name.as_str().to_owned(),
-            title: tool.title.clone(),
-            description: tool.description.clone(),
-            input_schema: tool.input_schema.clone(),
-            extra: tool.extra.clone(),
+        let listing = listing::build(server, listed.tools.clone(), |name| {
+            config.tools.admits(name)
         });
-        let listing = listing::build(server, tools.collect(), |name| config.tools.admits(name));
         if self.snapshot.catalog.lists(server, &listing) {
             return;
         }

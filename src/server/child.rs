@@ -29,6 +29,10 @@ const KILL_GRACE: Duration = Duration::from_secs(2);
 pub struct ChildDial {
     pub config: StdioConfig,
     /// Our own program, which supervises the server.
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "supervision is for unix so far")
+    )]
     pub shim: PathBuf,
     /// Ours, of which the server gets a part.
     pub environment: Arc<Environment>,

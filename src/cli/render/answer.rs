@@ -1,6 +1,5 @@
 //! The answer to a tool call, read back from what the model gets.
 
-use anstyle::Style;
 use serde_json::Value;
 
 use crate::api::types::{CallResult, Outcome};
@@ -14,9 +13,9 @@ pub struct Texts {
     pub complaint: String,
 }
 
-pub fn texts(result: &CallResult) -> Texts {
+/// `name` is what was called.
+pub fn texts(result: &CallResult, name: &str) -> Texts {
     let said = said(&result.content);
-    let name = result.tool.as_ref().map_or("the call", |tool| &tool.name);
     let mut texts = Texts {
         answer: String::new(),
         complaint: String::new(),
@@ -71,40 +70,20 @@ fn cut(result: &CallResult) -> String {
     format!("{warning} shortened from {bytes} bytes{place}")
 }
 
-/// Faint words about the outcome of a call, for a line of their own.
-pub fn outcome_word(outcome: Outcome) -> (&'static str, Style) {
-    match outcome {
-        Outcome::Ok => ("ok", Style::new()),
-        Outcome::ToolError => ("tool error", BAD),
-        Outcome::Error => ("error", BAD),
-        Outcome::Timeout => ("timeout", BAD),
-        Outcome::Refused => ("refused", BAD),
-        Outcome::UnknownOutcome => ("unknown outcome", BAD),
-        Outcome::Cancelled => ("cancelled", BAD),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::api::types::{ToolRef, ToolSource, Truncated};
+    use crate::api::types::Truncated;
 
     fn result(outcome: Outcome, content: &str) -> CallResult {
         CallResult {
             content: content.into(),
             is_error: outcome != Outcome::Ok,
             outcome,
-            tool: Some(ToolRef {
-                name: "mcp_notes_get_note".into(),
-                source: ToolSource::Mcp,
-                server: Some("notes".into()),
-                original_name: None,
-                toolset: None,
-                annotations: None,
-            }),
+            tool: None,
             bridge: None,
             blocks: None,
             structured_content: None,
@@ -114,7 +93,7 @@ mod tests {
     }
 
     fn check(result: &CallResult, expected: Expect) {
-        let texts = texts(result);
+        let texts = texts(result, "mcp_notes_get_note");
         let both = format!("{}\n--\n{}", texts.answer, texts.complaint);
         expected.assert_eq(&strip_str(&both).to_string());
     }

@@ -8,8 +8,9 @@ use crate::cli::style::{FAINT, NAME, paint};
 /// Schemas nest deeper than people read.
 const MAX_DEPTH: usize = 4;
 
-pub fn text(name: &str, description: &str, parameters: &Value, columns: Option<usize>) -> String {
-    let mut text = format!("{}\n", paint(NAME, &harmless(name)));
+/// `title` is the tool's name and where it is from.
+pub fn text(title: &str, description: &str, parameters: &Value, columns: Option<usize>) -> String {
+    let mut text = format!("{}\n", paint(NAME, &harmless(title)));
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(2).max(16));
     for paragraph in description
         .split("\n\n")

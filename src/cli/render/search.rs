@@ -15,7 +15,17 @@ pub struct Found {
     #[serde(default)]
     pub hint: Option<String>,
     #[serde(default)]
-    pub available_servers: Vec<String>,
+    pub available_servers: Vec<Available>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Available {
+    pub name: String,
+    #[serde(default)]
+    pub tools: Option<u64>,
+    /// Why its tools may be missing.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,6 +53,9 @@ pub fn text(found: &Found, columns: Option<usize>) -> String {
             text.push_str(&format!("    {line}\n"));
         }
     }
+    if let Some(hint) = &found.hint {
+        text.push_str(&format!("\n{}\n", harmless(hint)));
+    }
     let shown = found.matches.len();
     let total = counted(found.total_available, "tool");
     let footer = format!("{shown} of {total}; `toolcrib describe NAME` shows the arguments");
@@ -56,8 +69,16 @@ fn nothing(found: &Found) -> String {
         text.push_str(&format!("{}\n", harmless(hint)));
     }
     if !found.available_servers.is_empty() {
-        let servers = harmless(&found.available_servers.join(", "));
-        text.push_str(&format!("servers: {servers}\n"));
+        let servers = found.available_servers.iter().map(|server| {
+            let tools = server.tools.map(|tools| counted(tools, "tool"));
+            let about: Vec<String> = tools.into_iter().chain(server.note.clone()).collect();
+            match about.is_empty() {
+                true => server.name.clone(),
+                false => format!("{} ({})", server.name, about.join(", ")),
+            }
+        });
+        let servers = servers.collect::<Vec<_>>().join(", ");
+        text.push_str(&format!("servers: {}\n", harmless(&servers)));
     }
     text
 }
@@ -97,11 +118,11 @@ mod tests {
     #[test]
     fn says_what_to_try_where_nothing_was_found() {
         check(
-            json!({"query": "zzz", "total_available": 42, "matches": [], "hint": "use other words", "available_servers": ["a", "b"]}),
+            json!({"query": "zzz", "total_available": 42, "matches": [], "hint": "use other words", "available_servers": [{"name": "a", "tools": 42}, {"name": "b", "tools": 0, "note": "starting"}, {"name": "…"}]}),
             expect![[r#"
                 no tool was found for `zzz`
                 use other words
-                servers: a, b
+                servers: a (42 tools), b (0 tools, starting), …
             "#]],
         );
     }

@@ -52,7 +52,25 @@ pub fn is_reachable(server: &ServerStatus) -> bool {
     }
 }
 
-pub fn state(state: ServerState) -> (&'static str, Style) {
+pub fn is_disabled(server: &ServerStatus) -> bool {
+    server.state == ServerState::Disabled
+}
+
+/// That a server is missing, in a line for standard error.
+pub fn warning(server: &ServerStatus) -> String {
+    let (word, _) = state(server.state);
+    let reason = match &server.error {
+        Some(error) => format!(": {}", one_line(&error.message)),
+        None => String::new(),
+    };
+    let name = one_line(&server.name);
+    format!(
+        "{} server `{name}` is {word}{reason}",
+        paint(WARNING, "warning:")
+    )
+}
+
+fn state(state: ServerState) -> (&'static str, Style) {
     match state {
         ServerState::Disabled => ("disabled", FAINT),
         ServerState::Configured => ("configured", FAINT),
@@ -96,8 +114,9 @@ fn troubles(servers: &[ServerStatus]) -> String {
     for server in servers {
         let name = one_line(&server.name);
         if !is_reachable(server) {
+            let said = about(server);
             let lines = server.stderr_tail.iter().flatten();
-            let lines: Vec<&String> = lines.collect();
+            let lines: Vec<&String> = lines.filter(|line| !said.contains(line.trim())).collect();
             let from = lines.len().saturating_sub(SHOWN_STDERR_LINES);
             for line in &lines[from..] {
                 text.push_str(&format!(

@@ -7,7 +7,7 @@ use anstyle::Style;
 
 use crate::api::types::{Decision, Mode, Reason};
 use crate::catalog::Tool;
-use crate::cli::layout::{Cell, Table, counted, grouped, one_line};
+use crate::cli::layout::{Cell, Table, counted, first_sentence, grouped};
 use crate::cli::style::{FAINT, NAME, paint};
 
 pub fn text(tools: &[Arc<Tool>], decision: &Decision, columns: Option<usize>) -> String {
@@ -19,7 +19,7 @@ pub fn text(tools: &[Arc<Tool>], decision: &Decision, columns: Option<usize>) ->
                 .map_or("(host)", |server| server.as_str())
                 .into(),
             grouped(tool.tokens as u64).into(),
-            Cell::styled(Style::new(), one_line(&tool.description)),
+            Cell::styled(Style::new(), first_sentence(&tool.description)),
         ]);
     }
     let servers: BTreeSet<_> = tools.iter().filter_map(|tool| tool.server()).collect();
