@@ -183,6 +183,9 @@ pub struct Serve {
     /// How messages are told apart; `auto` looks at the first byte of the host.
     #[arg(long, value_name = "FRAMING", default_value = "auto")]
     pub framing: FramingArgument,
+    /// Append each search and the tool that was called next to this file, one JSON object a line, for `toolcrib eval`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -102,6 +102,7 @@ pub async fn with_servers<T>(
     let options = StartOptions {
         config: source.clone(),
         shim: shim()?,
+        recorder: None,
     };
     let sidecar = Sidecar::new(options, host);
     // Nobody else has started it, so it takes the configuration.

@@ -14,8 +14,10 @@ use crate::config;
 use crate::config::{Approval, ServerConfig, Trust};
 use crate::hub::session::Sessions;
 use crate::hub::{Command, Entry, Loaded, Notice, Reloaded, Snapshot, UnknownServer};
+use crate::logging;
 use crate::names::{ServerName, ToolId};
 use crate::policy::Pin;
+use crate::redact::Redactor;
 use crate::search::{Group, Index, Options as SearchOptions};
 use crate::server::{Event, ListedTools, ServerHandle, ServerOptions};
 
@@ -149,6 +151,7 @@ impl State {
         let old_config = self.snapshot.config.clone();
         let new_config = Arc::new(loaded.parsed.config);
         let difference = config::diff(&old_config, &new_config);
+        logging::hide(Redactor::new(new_config.secrets()));
         self.snapshot.config = new_config.clone();
         self.snapshot.config_revision += 1;
         self.snapshot.config_path = loaded.path;

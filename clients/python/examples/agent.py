@@ -154,7 +154,8 @@ def main() -> None:
     parser.add_argument("--context-length", type=int, default=128_000, help="tokens that the model can hold")
     parser.add_argument("--yes", action="store_true", help="run tools without asking")
     options = parser.parse_args()
-    model = {"openai": OpenAI, "anthropic": Anthropic}[options.api](options.model, options.question)
+    speaks = OpenAI if options.api == "openai" else Anthropic
+    model = speaks(options.model, options.question)
     with Toolcrib(config=options.config, handlers=Handlers(approve=approve)) as toolcrib:
         for problem in toolcrib.info.problems:
             print(f"{problem.severity}: {problem.message} ({problem.path})")

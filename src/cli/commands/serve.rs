@@ -1,12 +1,15 @@
 //! `toolcrib serve` and `toolcrib lsp`: the sidecar itself, for as long as its host or editor stays.
 
 use std::env;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::api::host::Host;
+use crate::api::record::Recorder;
 use crate::api::sidecar::{Sidecar, StartOptions};
 use crate::api::table;
 use crate::cli::arguments::{FramingArgument, Global, Serve};
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::session::{interruption, shim, source, start_log};
 use crate::config::{self, Problem};
 use crate::config_file;
@@ -26,7 +29,8 @@ pub async fn serve(global: &Global, args: Serve) -> anyhow::Result<ExitCode> {
         },
         ..Options::default()
     };
-    converse(global, options, |_| None).await
+    let recorder = args.record.as_deref().map(open).transpose()?;
+    converse(global, recorder, options, |_| None).await
 }
 
 /// An editor can ask for the sidecar's own methods as well, under a prefix.
@@ -36,7 +40,10 @@ pub async fn lsp(global: &Global) -> anyhow::Result<ExitCode> {
         prefix: lsp::PREFIX,
         ..Options::default()
     };
-    converse(global, options, |peer| Some(lsp::lane(peer, diagnose))).await
+    converse(global, None, options, |peer| {
+        Some(lsp::lane(peer, diagnose))
+    })
+    .await
 }
 
 fn diagnose(text: &str) -> Vec<Problem> {
@@ -44,8 +51,16 @@ fn diagnose(text: &str) -> Vec<Problem> {
     config::parse(text, &folder, config_file::lookup).problems
 }
 
+fn open(path: &Path) -> anyhow::Result<Recorder> {
+    Recorder::open(path).map_err(|error| {
+        let message = format!("cannot record to `{}`: {error}", path.display());
+        Failure::new(Exit::WrongUsage, message).into()
+    })
+}
+
 async fn converse(
     global: &Global,
+    recorder: Option<Recorder>,
     options: Options,
     lane: impl FnOnce(Peer) -> Option<Lane>,
 ) -> anyhow::Result<ExitCode> {
@@ -56,6 +71,7 @@ async fn converse(
     let start = StartOptions {
         config: source(global),
         shim: shim()?,
+        recorder,
     };
     let sidecar = Sidecar::new(start, Host::peer(endpoint.peer()));
     let methods = table::methods(sidecar.clone());
