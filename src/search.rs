@@ -18,6 +18,7 @@ mod query;
 mod rank;
 mod segment;
 mod synonyms;
+pub mod vectors;
 mod weights;
 mod words;
 
