@@ -307,7 +307,10 @@ mod tests {
     #[test]
     fn words_of_any_script_are_found() {
         check("lonekorning", expect!["payroll_run_payroll"]);
-        check("天气", expect!["weather_weather_zh calendar_createEvent payroll_run_payroll"]);
+        check(
+            "天气",
+            expect!["weather_weather_zh calendar_createEvent payroll_run_payroll"],
+        );
         check("погода", expect![""]);
     }
 
@@ -379,13 +382,19 @@ mod tests {
         assert_eq!((answer.hits.len(), answer.verdict), (0, Verdict::Nothing));
         let empty = Index::new(Options::default());
         assert_eq!(empty.search("issue", 5, |_| true).verdict, Verdict::Nothing);
-        assert_eq!(index(TOOLS).search("", 5, |_| true).verdict, Verdict::Nothing);
+        assert_eq!(
+            index(TOOLS).search("", 5, |_| true).verdict,
+            Verdict::Nothing
+        );
     }
 
     #[test]
     fn answers_that_lack_what_is_asked_for_are_weak() {
         let index = index(TOOLS);
-        assert_eq!(index.search("list issues", 5, |_| true).verdict, Verdict::Good);
+        assert_eq!(
+            index.search("list issues", 5, |_| true).verdict,
+            Verdict::Good
+        );
         let answer = index.search("brew espresso with the freshroast machine", 5, |_| true);
         assert_eq!(answer.verdict, Verdict::Weak);
         assert!(answer.hits.iter().all(|hit| hit.weak));
@@ -405,7 +414,8 @@ mod tests {
         ] {
             let first = found(&index(TOOLS), query);
             let first = first.split(' ').next().unwrap();
-            let is_right = first == expected || expected == "tracker_save_issue" && first.contains("issue");
+            let is_right =
+                first == expected || expected == "tracker_save_issue" && first.contains("issue");
             assert!(is_right, "{query}: {first}");
         }
     }
@@ -413,29 +423,50 @@ mod tests {
     #[test]
     fn a_user_may_add_keywords_and_aliases() {
         let options = Options {
-            aliases: [("standup notes".to_owned(), "mcp_slack_send_message".to_owned())].into(),
-            keywords: [("mcp_calendar_createEvent".to_owned(), vec!["rendezvous".to_owned()])].into(),
+            aliases: [(
+                "standup notes".to_owned(),
+                "mcp_slack_send_message".to_owned(),
+            )]
+            .into(),
+            keywords: [(
+                "mcp_calendar_createEvent".to_owned(),
+                vec!["rendezvous".to_owned()],
+            )]
+            .into(),
         };
         let groups = tools(TOOLS).into_iter();
         let index = groups.fold(Index::new(options), |index, (group, tools)| {
             index.with(group, &tools.into(), None)
         });
         assert!(found(&index, "the standup notes").starts_with("slack_send_message"));
-        assert!(found(&index, "list issues of our standup notes").starts_with("slack_send_message"));
+        assert!(
+            found(&index, "list issues of our standup notes").starts_with("slack_send_message")
+        );
         assert!(found(&index, "rendezvous").starts_with("calendar_createEvent"));
     }
 
     #[test]
     fn an_explanation_adds_up() {
         let index = index(TOOLS);
-        for query in ["list github issues", "create_issue", "send a message to the channel. add an event to the calendar"] {
+        for query in [
+            "list github issues",
+            "create_issue",
+            "send a message to the channel. add an event to the calendar",
+        ] {
             let answer = index.search(query, 5, |_| true);
             let explanation = index.explain(query, 5, |_| true);
             assert_eq!(answer.verdict, explanation.verdict);
             for (hit, explained) in answer.hits.iter().zip(&explanation.hits) {
-                assert_eq!((&hit.tool, hit.score, hit.weak), (&explained.tool, explained.score, explained.weak));
+                assert_eq!(
+                    (&hit.tool, hit.score, hit.weak),
+                    (&explained.tool, explained.score, explained.weak)
+                );
                 let sum: f32 = explained.contributions.iter().map(|it| it.amount).sum();
-                assert!((sum - hit.score).abs() < 2e-3, "{query}: {sum} is not {}", hit.score);
+                assert!(
+                    (sum - hit.score).abs() < 2e-3,
+                    "{query}: {sum} is not {}",
+                    hit.score
+                );
             }
         }
     }

@@ -161,8 +161,8 @@ pub(super) fn sorted(tools: &Tools) -> Vec<Arc<Tool>> {
     res
 }
 
-const IN_NAME: u8 = 1;
-const IN_TEXT: u8 = 2;
+/// The stems of a field that say where it points.
+const MAX_PLACES: usize = 80;
 
 #[derive(Default)]
 struct Builder {
@@ -176,10 +176,11 @@ struct Builder {
     /// For one tool at a time, and kept for the next one: its words with their fields, and their frequencies by id.
     found: Vec<(u32, Field)>,
     frequencies: Vec<f32>,
-    /// By id, whether the word's place is among `name_places` and `text_places`.
+    /// By id, a bit for each of the lists below that has the word's place.
     seen: Vec<u8>,
     name_places: Vec<Place>,
     text_places: Vec<Place>,
+    parameter_places: Vec<Place>,
 }
 
 impl Builder {
@@ -193,14 +194,17 @@ impl Builder {
         });
         self.name_starts.push(self.name_words.len() as u32);
 
+        let [name, text, parameters] = weights.directions;
         let direction = Vectors::embedded().embed(&[
-            (1.0, &self.text_places),
-            (weights.name_direction, &self.name_places),
+            (name, &self.name_places),
+            (text, &self.text_places),
+            (parameters, &self.parameter_places),
         ]);
         self.directions
             .push(direction.unwrap_or_else(Embedding::nowhere));
         self.name_places.clear();
         self.text_places.clear();
+        self.parameter_places.clear();
 
         let number = (self.directions.len() - 1) as u16;
         let shares: [f32; N_FIELDS] =
@@ -228,20 +232,14 @@ impl Builder {
             let id = self.id(word);
             self.found.push((id, field));
             let seen = &mut self.seen[id as usize];
-            let (is_new_in_name, is_new_in_text) = (*seen & IN_NAME == 0, *seen & IN_TEXT == 0);
-            match field {
-                Field::Name | Field::Server | Field::Keywords => {
-                    *seen |= IN_NAME | IN_TEXT;
-                    let place = word.place.filter(|_| is_new_in_name);
-                    self.name_places.extend(place);
-                    self.text_places.extend(place.filter(|_| is_new_in_text));
-                }
-                Field::Description => {
-                    *seen |= IN_TEXT;
-                    self.text_places
-                        .extend(word.place.filter(|_| is_new_in_text));
-                }
-                Field::ParameterNames | Field::ParameterTexts => {}
+            let (bit, places) = match field {
+                Field::Name | Field::Server | Field::Keywords => (1, &mut self.name_places),
+                Field::Description => (2, &mut self.text_places),
+                Field::ParameterNames | Field::ParameterTexts => (4, &mut self.parameter_places),
+            };
+            if *seen & bit == 0 && places.len() < MAX_PLACES {
+                *seen |= bit;
+                places.extend(word.place);
             }
             if field == Field::Name {
                 self.name_words.push(NameWord {

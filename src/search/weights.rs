@@ -26,8 +26,8 @@ pub(super) struct Weights {
     pub parts_from: usize,
     /// How much the best part counts against the whole query.
     pub part: f32,
-    /// How much the name counts for the direction of a tool, beside name and description together.
-    pub name_direction: f32,
+    /// How much name, description and parameters count for the direction of a tool, however long they are.
+    pub directions: [f32; 3],
     /// How much the words count against the meaning: at least, for each word of the query, at most.
     pub words_base: f32,
     pub words_slope: f32,
@@ -78,7 +78,7 @@ impl Default for Weights {
             part_from: 4,
             parts_from: 8,
             part: 0.4,
-            name_direction: 0.5,
+            directions: [1.0, 1.0, 0.3],
             words_base: 0.3,
             words_slope: 0.03,
             words_least: 0.35,
