@@ -147,6 +147,10 @@ pub static TOOLS: Table = Table {
                     ("on", "on"),
                     ("off", "off"),
                     ("auto", "auto"),
+                    ("yes", "auto"),
+                    ("no", "off"),
+                    ("1", "auto"),
+                    ("0", "off"),
                 ],
             },
             "When tools are replaced by `tool_search`, `tool_describe` and `tool_call`. \
