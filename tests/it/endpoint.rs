@@ -270,11 +270,15 @@ fn only_lines_may_leave_the_version_out() {
     let (mut host, ..) = start(Framing::Lines);
     host.send(json!({"id": 1, "method": "echo", "unknown": "member"}));
     assert_eq!(host.result(1), Value::Null);
+    host.send(json!({"jsonrpc": null, "id": 2, "method": "echo"}));
+    assert_eq!(host.result(2), Value::Null);
     host.finish();
 
     let (mut host, ..) = start(Framing::Headers);
     host.send(json!({"id": 1, "method": "echo"}));
     assert_eq!(host.error(1), -32600);
+    host.send(json!({"jsonrpc": null, "id": 2, "method": "echo"}));
+    assert_eq!(host.error(2), -32600);
     host.finish();
 }
 
