@@ -42,6 +42,16 @@ impl Document {
             };
         }
         let source = Source::new(text);
+        // The parser would take it for the end of the text.
+        if let Some(index) = source.scanned().chars().position(|c| c == '\0') {
+            let message = "a NUL character stands here, save the file as UTF-8 text";
+            let range = source.range(index, index + 1);
+            let problem = Problem::new(Severity::Error, message, String::new(), Some(range));
+            return Document {
+                root: None,
+                problems: vec![problem],
+            };
+        }
         let (root, problems) = Builder::new(&source).build();
         Document { root, problems }
     }

@@ -12,7 +12,7 @@ pub struct Expansion {
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
-    #[error("the variable `{name}` is not set, set it or write `${{{name}:-default}}`")]
+    #[error("the variable `{name}` is not set, set it or write `{}`", with_default(.name))]
     Unset { name: String },
     #[error("`{text}` names no variable, write `$${{` where `${{` itself is meant")]
     NotAName { text: String },
@@ -83,6 +83,14 @@ impl Expansion {
     fn put(&mut self, name: &str, value: String) {
         self.text.push_str(&value);
         self.used.push((name.to_owned(), value));
+    }
+}
+
+/// How to write a variable with a default; who wrote `${NAME-default}`, as a shell has it, has said which.
+fn with_default(name: &str) -> String {
+    match name.split_once('-') {
+        Some((variable, default)) if is_name(variable) => format!("${{{variable}:-{default}}}"),
+        _ => format!("${{{name}:-default}}"),
     }
 }
 
@@ -163,6 +171,10 @@ mod tests {
         check(
             "${NOPE}",
             expect!["error: the variable `NOPE` is not set, set it or write `${NOPE:-default}`"],
+        );
+        check(
+            "${NOPE-d}",
+            expect!["error: the variable `NOPE-d` is not set, set it or write `${NOPE:-d}`"],
         );
         check(
             "${input:token}",

@@ -6,6 +6,11 @@ pub fn in_plain_words(complaint: &str) -> String {
     let known = [
         ("tabs disallowed", "a tab cannot indent YAML, use spaces"),
         ("tab cannot be used", "a tab cannot indent YAML, use spaces"),
+        // YAML allows it; the parser does not.
+        (
+            "':' must be followed by a valid YAML whitespace",
+            "a tab follows the `:`, use a space",
+        ),
         (
             "mapping values are not allowed",
             "a `:` is not expected here, put a value that holds `: ` in quotes",

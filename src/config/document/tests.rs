@@ -254,8 +254,20 @@ fn syntax_errors_have_a_place() {
             expect!["1:9: error: not valid YAML: misplaced bracket"],
         ),
         (
-            "a\0: 1",
+            "a\u{1}: 1",
             expect!["1:2: error: not valid YAML: found unprintable character"],
+        ),
+        (
+            "a\0: 1",
+            expect!["1:2: error: a NUL character stands here, save the file as UTF-8 text"],
+        ),
+        (
+            "a: \"x\0y\"",
+            expect!["1:6: error: a NUL character stands here, save the file as UTF-8 text"],
+        ),
+        (
+            "a: {b:\tx}",
+            expect!["1:8: error: a tab follows the `:`, use a space (/a)"],
         ),
     ] {
         let document = Document::parse(text);
