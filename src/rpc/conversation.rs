@@ -330,8 +330,7 @@ impl Conversation {
                     lane.finish().await;
                 }
                 self.output.end();
-                // Takes as long as the host takes to read, or to close its end.
-                let _ = written.await;
+                self.let_out(written).await;
             }
             Exit::Asked { .. } => {
                 let grace = self.options.exit_grace;
@@ -344,6 +343,24 @@ impl Conversation {
                 if is_over.await.is_err() {
                     warn!(?grace, "the host did not take its last answers");
                 }
+            }
+        }
+    }
+
+    /// Takes as long as the host takes to read, or to close its end, or until it has read nothing for a while: one
+    /// that neither reads nor leaves must not keep the servers running.
+    async fn let_out(&self, mut written: oneshot::Receiver<io::Result<()>>) {
+        let grace = self.options.unread_grace;
+        loop {
+            let taken = self.output.taken();
+            if timeout(grace, &mut written).await.is_ok() {
+                // Broken or not, there is nothing more to write.
+                return;
+            }
+            if self.output.taken() == taken {
+                let bytes = self.output.waiting();
+                warn!(?grace, bytes, "the host does not read its last answers");
+                return;
             }
         }
     }

@@ -30,6 +30,8 @@ pub struct Options {
     pub max_unread: usize,
     /// How long `exit` waits for an `initialize` or `shutdown` before it, and for the host to take the last answers.
     pub exit_grace: Duration,
+    /// How long, after the end of the input, a host may take nothing of what is written before it is given up.
+    pub unread_grace: Duration,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             max_in_flight: 1024,
             max_unread: 256 * 1024 * 1024,
             exit_grace: Duration::from_secs(2),
+            unread_grace: Duration::from_secs(10),
         }
     }
 }

@@ -12,6 +12,9 @@ use crate::rpc::frame::{Framing, write_message};
 
 const WRITE_BUFFER: usize = 64 * 1024;
 
+/// Bytes of one write. A pipe takes a longer one as a whole or not at all, which would hide that the host is reading.
+const MAX_WRITE: usize = 64 * 1024;
+
 /// The way in: cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Output {
@@ -28,6 +31,8 @@ pub(crate) struct Writer {
 struct State {
     /// Bytes of messages that were given and are not written yet.
     waiting: AtomicUsize,
+    /// Writes that the stream took.
+    taken: AtomicUsize,
     closed: AtomicBool,
     written: Notify,
 }
@@ -44,6 +49,7 @@ pub(crate) fn queue() -> (Output, Writer) {
     let (sender, receiver) = channel();
     let state = Arc::new(State {
         waiting: AtomicUsize::new(0),
+        taken: AtomicUsize::new(0),
         closed: AtomicBool::new(false),
         written: Notify::new(),
     });
@@ -88,6 +94,11 @@ impl Output {
         self.state.waiting.load(Ordering::Acquire)
     }
 
+    /// Grows whenever the host takes something.
+    pub(crate) fn taken(&self) -> usize {
+        self.state.taken.load(Ordering::Acquire)
+    }
+
     /// Returns once fewer bytes than `limit` wait; for one waiter at a time.
     pub(crate) async fn falls_below(&self, limit: usize) {
         while self.waiting() >= limit {
@@ -109,6 +120,10 @@ impl Writer {
         thread::Builder::new()
             .name("rpc-output".to_owned())
             .spawn(move || {
+                let output = Counted {
+                    output,
+                    state: self.state.clone(),
+                };
                 let result = self.write(BufWriter::with_capacity(WRITE_BUFFER, output));
                 // Nobody listens any more where the endpoint was dropped.
                 let _ = ended.send(result);
@@ -168,5 +183,23 @@ impl Drop for Writer {
         self.state.closed.store(true, Ordering::Release);
         self.state.waiting.store(0, Ordering::Release);
         self.state.written.notify_one();
+    }
+}
+
+/// Writes in small pieces and counts them.
+struct Counted<W> {
+    output: W,
+    state: Arc<State>,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.output.write(&bytes[..bytes.len().min(MAX_WRITE)])?;
+        self.state.taken.fetch_add(1, Ordering::AcqRel);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
     }
 }

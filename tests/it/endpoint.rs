@@ -808,6 +808,35 @@ fn a_host_that_does_not_read_any_more_ends_the_conversation() {
 }
 
 #[test]
+fn a_host_that_neither_reads_nor_leaves_is_given_up_after_the_end_of_input() {
+    for framing in BOTH {
+        let (served, ..) = served(Options {
+            unread_grace: Duration::from_millis(100),
+            ..Options::default()
+        });
+        let mut host = Host::start_without_reading(framing, served);
+        // More than a pipe holds.
+        host.request(1, "echo", json!({"text": "x".repeat(1 << 20)}));
+        host.close();
+        assert_eq!(host.exit(), Exit::EndOfInput);
+    }
+}
+
+#[test]
+fn a_host_that_reads_late_gets_everything_after_the_end_of_input() {
+    for framing in BOTH {
+        let (served, ..) = served(Options::default());
+        let mut host = Host::start_without_reading(framing, served);
+        let params = json!({"text": "x".repeat(1 << 20)});
+        host.request(1, "echo", params.clone());
+        host.close();
+        host.begin_to_read();
+        assert_eq!(host.result(1), params);
+        assert_eq!(host.exit(), Exit::EndOfInput);
+    }
+}
+
+#[test]
 fn a_result_that_is_laid_out_over_lines_stays_one_message() {
     for framing in BOTH {
         let (mut host, ..) = start(framing);
