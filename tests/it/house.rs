@@ -41,7 +41,7 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ("rmcp", &["server"]),
     ("tower_lsp", &["lsp"]),
     ("jsonrpsee", &["rpc", "api"]),
-    ("saphyr", &["config"]),
+    ("saphyr_parser", &["config"]),
     ("serde_yaml", &["config"]),
     ("jsonschema", &["schema", "config"]),
     ("minijinja", &["codegen"]),
