@@ -111,6 +111,27 @@ pub fn is_hidden(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Escapes what could move a terminal's cursor, forge a line, turn the direction of reading or hide between letters.
+/// Of the control characters, those in `kept` are meant.
+pub fn escape<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
+    let is_harmful = |c: char| {
+        let is_meant = kept.contains(&c) || is_joiner(c) && c != '\u{feff}';
+        (c.is_control() || is_hidden(c)) && !is_meant
+    };
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_harmful(c) {
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// Tag characters spell ASCII text that no font shows; the flags of England, Scotland and Wales are their only good use.
 pub fn without_tags(text: &str) -> Cow<'_, str> {
     let is_tag = |c: char| matches!(c, '\u{e0000}'..='\u{e007f}');
@@ -282,6 +303,17 @@ mod tests {
         check_clean("a\u{202e}b\u{202c}c", "abc", true);
         check_clean("z\u{200b}w", "zw", true);
         check_clean("nul\0", "nul", true);
+    }
+
+    #[test]
+    fn escapes_what_a_terminal_would_obey_or_a_person_would_not_see() {
+        assert_eq!(
+            escape("a\u{202e}b\x1b[2J\u{200b}c\u{feff}\n\t", &['\n', '\t']),
+            "a\\u{202e}b\\u{1b}[2J\\u{200b}c\\u{feff}\n\t"
+        );
+        assert_eq!(escape("a\nb", &[]), "a\\nb");
+        let plain = "👩\u{200d}💻 ä 中文";
+        assert!(matches!(escape(plain, &[]), Cow::Borrowed(text) if text == plain));
     }
 
     #[test]

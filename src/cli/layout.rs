@@ -4,6 +4,7 @@ use anstyle::Style;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::cli::style::{HEADING, paint};
+use crate::text::escape;
 
 /// Narrower than this, a column of prose cannot be read; the line is left to the terminal to break.
 const MIN_PROSE_WIDTH: usize = 16;
@@ -38,15 +39,10 @@ fn char_width(c: char) -> usize {
     if is_wide { 2 } else { 1 }
 }
 
-/// What others wrote must not move the cursor, ring or colour: no control characters but line breaks and tabs.
+/// What others wrote must not move the cursor, ring, colour, or read otherwise than it is: no control characters but
+/// line breaks and tabs, and nothing that turns the direction or cannot be seen.
 pub fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' | '\t' => c,
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
+    escape(&text.replace("\r\n", "\n"), &['\n', '\t']).into_owned()
 }
 
 /// In one line, whatever it was before.
@@ -139,6 +135,7 @@ struct Column {
 }
 
 pub struct Cell {
+    /// Harmless.
     text: String,
     style: Style,
 }
@@ -146,7 +143,7 @@ pub struct Cell {
 impl Cell {
     pub fn styled(style: Style, text: impl Into<String>) -> Cell {
         Cell {
-            text: text.into(),
+            text: harmless(&text.into()),
             style,
         }
     }
@@ -315,8 +312,8 @@ mod tests {
     #[test]
     fn what_others_wrote_cannot_steer_the_terminal() {
         assert_eq!(
-            harmless("a\x1b[2Jb\r\n\tc\u{9b}"),
-            "a\u{fffd}[2Jb\u{fffd}\n\tc\u{fffd}"
+            harmless("a\x1b[2Jb\r\n\tc\u{9b}\u{202e}d\u{200b}"),
+            "a\\u{1b}[2Jb\n\tc\\u{9b}\\u{202e}d\\u{200b}"
         );
         assert_eq!(one_line(" a\n\n b\tc "), "a b c");
     }

@@ -1,11 +1,13 @@
 //! Where the answers of the command line go: text for people or JSON for programs, on standard output.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 use crate::cli::arguments::{ColorWhen, OutputFormat};
+use crate::text::escape;
 
 /// Colour is written by whoever makes a text, and taken out here where it is not wanted.
 pub struct Output {
@@ -46,7 +48,7 @@ impl Output {
 
     pub fn text(&self, text: &str) -> io::Result<()> {
         let mut stdout = AutoStream::auto(io::stdout().lock());
-        stdout.write_all(text.as_bytes())?;
+        stdout.write_all(visible(text).as_bytes())?;
         if !text.ends_with('\n') && !text.is_empty() {
             stdout.write_all(b"\n")?;
         }
@@ -58,7 +60,13 @@ impl Output {
 pub fn complain(text: &str) {
     let mut stderr = AutoStream::auto(io::stderr().lock());
     // Whoever closed standard error does not want to know.
-    let _ = writeln!(stderr, "{}", text.trim_end());
+    let _ = writeln!(stderr, "{}", visible(text.trim_end()));
+}
+
+/// Whoever makes a text sees to what others put into it; colour is ours, and what turns the direction of reading or
+/// cannot be seen never is.
+fn visible(text: &str) -> Cow<'_, str> {
+    escape(text, &['\n', '\t', '\x1b'])
 }
 
 fn terminal_width() -> Option<usize> {

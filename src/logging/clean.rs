@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::sync::{PoisonError, RwLock};
 
 use crate::redact::{self, Redactor};
+use crate::text;
 
 /// Secrets that are known from the configuration, for every log of the process.
 static SECRETS: RwLock<Option<Redactor>> = RwLock::new(None);
@@ -19,13 +20,13 @@ pub(super) struct Clean<Output>(pub(super) Output);
 
 impl<Output: Write> Write for Clean<Output> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(bytes);
+        let event = String::from_utf8_lossy(bytes);
         let secrets = SECRETS.read().unwrap_or_else(PoisonError::into_inner);
-        let text = match &*secrets {
-            Some(secrets) => secrets.redact(&text),
-            None => redact::redact(&text),
+        let event = match &*secrets {
+            Some(secrets) => secrets.redact(&event),
+            None => redact::redact(&event),
         };
-        self.0.write_all(printable(&text).as_bytes())?;
+        self.0.write_all(printable(&event).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -34,27 +35,13 @@ impl<Output: Write> Write for Clean<Output> {
     }
 }
 
-/// Escapes what could move a terminal's cursor, forge a line or turn the direction of reading.
-fn printable(text: &str) -> Cow<'_, str> {
-    let is_harmful = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+/// One event is one line, whatever is in it.
+fn printable(event: &str) -> Cow<'_, str> {
+    let Some(line) = event.strip_suffix('\n') else {
+        return text::escape(event, &[]);
     };
-    let (line, end) = match text.strip_suffix('\n') {
-        Some(line) => (line, "\n"),
-        None => (text, ""),
-    };
-    if !line.contains(is_harmful) {
-        return Cow::Borrowed(text);
+    match text::escape(line, &[]) {
+        Cow::Borrowed(_) => Cow::Borrowed(event),
+        Cow::Owned(line) => Cow::Owned(line + "\n"),
     }
-    let mut clean = String::with_capacity(text.len() + 16);
-    for c in line.chars() {
-        if is_harmful(c) {
-            clean.extend(c.escape_default());
-        } else {
-            clean.push(c);
-        }
-    }
-    clean.push_str(end);
-    Cow::Owned(clean)
 }

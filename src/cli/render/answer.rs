@@ -169,7 +169,7 @@ mod tests {
         check(
             &result(Outcome::Ok, "{\"result\":\"\\u001b]0;owned\\u0007\"}"),
             expect![[r#"
-                �]0;owned�
+                \u{1b}]0;owned\u{7}
                 --
             "#]],
         );
