@@ -97,6 +97,12 @@ pub enum Verdict {
     Nothing,
 }
 
+impl Default for Index {
+    fn default() -> Index {
+        Index::new(Options::default())
+    }
+}
+
 impl Index {
     pub fn new(options: Options) -> Index {
         Index::weighed(options, Weights::default())
@@ -210,6 +216,7 @@ mod tests {
                 extra: Map::new(),
                 deferrable: true,
                 tokens: 0,
+                memo: Default::default(),
             }));
         }
         res
