@@ -4,7 +4,7 @@
 //! The table is used where it lies in the binary: nothing is read, parsed or allocated before the first look-up.
 
 /// How many numbers a vector has.
-pub const DIMS: usize = 64;
+pub const DIMS: usize = 96;
 
 const MAGIC: &[u8; 8] = b"tcvec\0\0\x01";
 
