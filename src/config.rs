@@ -1,17 +1,108 @@
 //! What a user may configure, after everything that can be wrong with it has been found.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+mod diff;
+pub mod document;
+mod expand;
+pub mod filter;
+mod json_schema;
+pub mod keys;
+pub mod kind;
+pub mod outline;
+mod parse;
+pub mod pointer;
+pub mod problem;
+mod read;
+pub mod secrets;
+mod server;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
+use crate::config::document::Document;
+use crate::config::document::node::Node;
+use crate::config::filter::Globs;
 use crate::names::ServerName;
 
-/// A whole configuration: every value checked and every `${VAR}` expanded.
+/// Reads a YAML or JSON text.
+///
+/// Relative paths start from `base`, the folder of the file. `lookup` gives the values of variables, and those of
+/// `userHome`, `workspaceFolder`, `workspaceFolderBasename`, `pathSeparator` and `/`.
+/// All problems are found at once, in the order of the text; what has an error is left out of the configuration.
+pub fn parse(text: &str, base: &Path, lookup: impl Fn(&str) -> Option<String>) -> Parsed {
+    let document = Document::parse(text);
+    match document.root {
+        Some(root) => parse::tree(&root, document.problems, base, &lookup),
+        None => Parsed {
+            blank: document.problems.is_empty(),
+            problems: document.problems,
+            ..Parsed::default()
+        },
+    }
+}
+
+/// Reads a configuration that is no text, such as one that a host sends; its problems have no ranges.
+pub fn parse_value(
+    value: &Map<String, Value>,
+    base: &Path,
+    lookup: impl Fn(&str) -> Option<String>,
+) -> Parsed {
+    parse::tree(&Node::of_object(value), Vec::new(), base, &lookup)
+}
+
+/// What changes when `new` takes the place of `old`.
+pub fn diff(old: &Config, new: &Config) -> Diff {
+    diff::diff(old, new)
+}
+
+/// The JSON Schema (2020-12) of a configuration file, with descriptions, defaults and examples.
+pub fn json_schema() -> Value {
+    json_schema::json_schema()
+}
+
+/// What came of reading a configuration.
 #[derive(Debug, Clone, PartialEq, Default)]
+pub struct Parsed {
+    /// What is in order; everything else has its default, or is left out.
+    pub config: Config,
+    pub problems: Vec<Problem>,
+    /// Servers that cannot be used, in the order of the file, with the reason.
+    pub broken: Vec<(ServerName, String)>,
+    /// Whether there is nothing but comments, as in a file that an editor has not finished writing.
+    pub blank: bool,
+}
+
+impl Parsed {
+    pub fn has_errors(&self) -> bool {
+        self.problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error)
+    }
+}
+
+/// What is different between two configurations: every server of both in one of the first four lists.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diff {
+    pub added: Vec<ServerName>,
+    pub removed: Vec<ServerName>,
+    pub changed: Vec<ServerName>,
+    pub unchanged: Vec<ServerName>,
+    /// Those of `changed` whose connection has to be made anew.
+    pub restarted: Vec<ServerName>,
+    pub tool_search_changed: bool,
+    pub output_changed: bool,
+}
+
+/// A whole configuration: every value checked and every `${VAR}` expanded.
+#[derive(Clone, PartialEq, Default)]
 pub struct Config {
     pub servers: BTreeMap<ServerName, ServerConfig>,
     pub tool_search: ToolSearchConfig,
     pub output: OutputConfig,
+    /// What was put in for variables; see `secrets`.
+    pub expanded: BTreeSet<String>,
 }
 
 /// One entry of `mcp_servers`.
@@ -41,7 +132,7 @@ pub enum TransportConfig {
     Http(HttpConfig),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct StdioConfig {
     pub command: String,
     pub args: Vec<String>,
@@ -52,7 +143,7 @@ pub struct StdioConfig {
     pub cwd: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct HttpConfig {
     /// To the letter, without outer blanks.
     pub url: String,
@@ -64,10 +155,10 @@ pub struct HttpConfig {
 /// Which of a server's tools are used, by the names that the server gave them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolFilter {
-    /// Globs; `None` for all.
-    pub include: Option<Vec<String>>,
-    /// Globs; wins over `include`.
-    pub exclude: Vec<String>,
+    /// `None` for all.
+    include: Option<Globs>,
+    /// Wins over `include`.
+    exclude: Globs,
 }
 
 /// Which revisions of MCP are tried, in which order.
@@ -210,15 +301,18 @@ pub enum Severity {
 }
 
 /// Zero-based, the end exclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Range {
     pub start: Position,
     pub end: Position,
 }
 
 /// Zero-based; `character` counts UTF-16 code units, as in LSP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position {
     pub line: u32,
     pub character: u32,
 }
+
+#[cfg(test)]
+mod tests;

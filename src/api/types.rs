@@ -260,6 +260,7 @@ pub enum Reason {
 /// Something that a host's author should know about an assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AssemblyWarning")]
 pub struct Warning {
     /// A word to branch on.
     pub kind: String,

@@ -1,0 +1,3 @@
+module github.com/toolcrib/toolcrib/clients/go
+
+go 1.24

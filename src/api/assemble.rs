@@ -1,0 +1,136 @@
+//! Answers `assembleTools`: the tools of the next model call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::api::error::ApiError;
+use crate::api::sidecar::Sidecar;
+use crate::api::types::*;
+use crate::api::wire;
+use crate::assembly::{self, Request};
+use crate::catalog::scope::Scope as CoreScope;
+use crate::catalog::view::View;
+use crate::catalog::{Tool, Tools};
+use crate::config::DecisionScope;
+use crate::hub::session::{Assembled, Change, Inputs, Session};
+
+/// How long servers that are still starting are waited for, unless the host says.
+const DEFAULT_WAIT: Duration = Duration::from_millis(1500);
+
+/// Host tools and scope are remembered for the session, also when nothing else has changed.
+pub async fn assemble_tools(
+    sidecar: &Sidecar,
+    params: AssembleToolsParams,
+) -> Result<AssembleToolsResult, ApiError> {
+    let scope = compile(params.scope.as_ref())?;
+    let hub = sidecar.hub().await;
+    let wait = params.wait_ms.map_or(DEFAULT_WAIT, Duration::from_millis);
+    if !wait.is_zero() {
+        hub.settled(wait).await;
+    }
+    let id = params.session_id.as_deref().unwrap_or_default();
+    let session = hub.session(id).await;
+    let snapshot = hub.snapshot();
+    let config = &snapshot.config.tool_search;
+    let host = host_tools(params.host_tools.unwrap_or_default(), &session);
+    let scope = if *session.scope == scope {
+        session.scope.clone()
+    } else {
+        Arc::new(scope)
+    };
+    let from = Inputs {
+        generation: snapshot.catalog.generation(),
+        config_revision: snapshot.config_revision,
+        format: wire::format(params.format.unwrap_or_default()),
+        context_length: params.context_length,
+        pinned: session
+            .first_mode
+            .filter(|_| config.decision == DecisionScope::Session),
+    };
+    let unchanged_inputs = |it: &&Arc<Assembled>| {
+        it.from == from && Arc::ptr_eq(&host, &session.host) && Arc::ptr_eq(&scope, &session.scope)
+    };
+    let assembled = match session.assembled.as_ref().filter(unchanged_inputs) {
+        Some(assembled) => assembled.clone(),
+        None => {
+            let view = View {
+                catalog: &snapshot.catalog,
+                host: &host,
+                scope: &scope,
+                bridged: false,
+            };
+            let (format, context_length, pinned) = (from.format, from.context_length, from.pinned);
+            let assembly = assembly::assemble(&Request {
+                view,
+                config,
+                format,
+                context_length,
+                pinned,
+            });
+            let assembled = Arc::new(Assembled { from, assembly });
+            hub.change_session(
+                id,
+                Change::Assembled {
+                    host,
+                    scope,
+                    assembled: assembled.clone(),
+                },
+            );
+            assembled
+        }
+    };
+    let assembly = &assembled.assembly;
+    let unchanged = params.known_digest.as_deref() == Some(assembly.digest.as_str());
+    let tools = (!unchanged)
+        .then(|| RawValue::from_string(assembly.tools.clone()))
+        .transpose();
+    Ok(AssembleToolsResult {
+        tools: tools.map_err(|error| ApiError::Internal(error.to_string()))?,
+        unchanged,
+        digest: assembly.digest.clone(),
+        generation: from.generation,
+        decision: wire::decision(&assembly.decision),
+        servers: wire::servers(&snapshot),
+        warnings: assembly.warnings.iter().map(wire::warning).collect(),
+    })
+}
+
+fn compile(scope: Option<&Scope>) -> Result<CoreScope, ApiError> {
+    let Some(scope) = scope else {
+        return Ok(CoreScope::default());
+    };
+    CoreScope::compile(
+        scope.servers.as_deref(),
+        scope.include.as_deref(),
+        scope.exclude.as_deref(),
+    )
+    .map_err(|error| ApiError::InvalidParams(format!("`scope`: {error}")))
+}
+
+/// The session's tools where these are the same: what was computed for them is kept.
+fn host_tools(sent: Vec<HostTool>, session: &Session) -> Tools {
+    let tools: Vec<Tool> = sent
+        .iter()
+        .map(|it| {
+            Tool::host(
+                &it.name,
+                it.description.as_deref(),
+                it.parameters.as_ref(),
+                it.defer == Some(true),
+            )
+        })
+        .collect();
+    let same = session.host.len() == tools.len()
+        && session
+            .host
+            .iter()
+            .zip(&tools)
+            .all(|(old, new)| **old == *new);
+    if same {
+        session.host.clone()
+    } else {
+        tools.into_iter().map(Arc::new).collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! Answers the two bridge tools that only look: `tool_search` and `tool_describe`.
+
+use std::collections::BTreeMap;
+
+use crate::api::dispatch::{Answered, Turn};
+use crate::api::types::Outcome;
+use crate::bridge::results::{Available, Found, describe_result, search_result};
+use crate::bridge::{BridgeTool, DescribeCall, SearchCall};
+use crate::catalog::Tool;
+use crate::hub::session::Change;
+use crate::hub::{Entry, Snapshot};
+use crate::search::{Answer, Verdict};
+use crate::server::ServerState;
+
+/// After this many searches without a call, the best hit is shown whole whatever it costs.
+const SEARCHES_BEFORE_WHOLE: u64 = 3;
+
+pub fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
+    let view = turn.view();
+    let index = turn
+        .session
+        .index(turn.snapshot.catalog.generation(), &turn.snapshot.index);
+    let admit = |tool: &Tool| {
+        tool.deferrable
+            && view
+                .get(tool.exposed.as_str())
+                .is_some_and(|it| it.origin == tool.origin)
+    };
+    let answers: Vec<(&str, Answer)> = call
+        .queries
+        .iter()
+        .map(|query| (query.as_str(), index.search(query, call.limit, admit)))
+        .collect();
+    let found: Vec<Found<'_>> = answers
+        .iter()
+        .map(|(query, answer)| Found {
+            query,
+            hits: answer.hits.iter().map(|hit| &*hit.tool).collect(),
+            weak: answer.verdict != Verdict::Good,
+        })
+        .collect();
+    let searchable = view.tools().filter(|tool| tool.deferrable).count();
+    let hit_tokens = turn.snapshot.config.tool_search.hit_tokens;
+    let in_a_row = turn.session.counts.searches_in_a_row + 1;
+    let hit_tokens = if in_a_row >= SEARCHES_BEFORE_WHOLE {
+        hit_tokens.max(WHOLE)
+    } else {
+        hit_tokens
+    };
+    let notes = notes(&turn.snapshot);
+    let counted = counted(
+        view.tools()
+            .filter(|tool| tool.deferrable)
+            .map(|tool| &**tool),
+        &notes,
+    );
+    let content = search_result(&found, call.list, searchable, &counted, hit_tokens);
+    turn.hub.change_session(turn.session_id, Change::Searched);
+    if let Some(recorder) = turn.sidecar.recorder() {
+        for (query, answer) in &answers {
+            let shown = answer
+                .hits
+                .iter()
+                .map(|hit| hit.tool.exposed.as_str().to_owned());
+            recorder.searched(turn.session_id, query, shown.collect());
+        }
+    }
+    Answered::new(Outcome::Ok, content).through(Some(BridgeTool::Search))
+}
+
+/// Tokens that hold the largest schema that real servers have, a few times over.
+const WHOLE: usize = 4000;
+
+pub fn describe(turn: &Turn<'_>, call: &DescribeCall) -> Answered {
+    turn.hub.change_session(turn.session_id, Change::Described);
+    match describe_result(&turn.view(), call) {
+        Ok(content) => Answered::new(Outcome::Ok, content).through(Some(BridgeTool::Describe)),
+        Err(problem) => {
+            let outcome = if problem.refused {
+                Outcome::Refused
+            } else {
+                Outcome::Error
+            };
+            Answered::new(outcome, problem.content()).through(Some(BridgeTool::Describe))
+        }
+    }
+}
+
+/// What a model should know of servers that are not ready.
+fn notes(snapshot: &Snapshot) -> BTreeMap<&str, Option<String>> {
+    let entries = snapshot
+        .servers
+        .iter()
+        .filter(|(_, entry)| !matches!(entry, Entry::Disabled { .. }));
+    entries
+        .map(|(name, entry)| (name.as_str(), note(entry)))
+        .collect()
+}
+
+fn note(entry: &Entry) -> Option<String> {
+    let state = match entry {
+        Entry::Running { caller, .. } => caller.status().state,
+        Entry::Changing { .. } => ServerState::Connecting,
+        Entry::Broken { .. } => return Some("not usable: its configuration is wrong".to_owned()),
+        Entry::Disabled { .. } => return None,
+    };
+    match state {
+        ServerState::Ready => None,
+        ServerState::Configured | ServerState::Connecting => Some("starting".to_owned()),
+        ServerState::Backoff | ServerState::Parked => Some("not reachable now".to_owned()),
+        ServerState::Failed | ServerState::Stopped => {
+            Some("not usable: it did not start".to_owned())
+        }
+    }
+}
+
+fn counted<'a>(
+    tools: impl Iterator<Item = &'a Tool>,
+    notes: &BTreeMap<&'a str, Option<String>>,
+) -> Vec<Available<'a>> {
+    let mut counts: BTreeMap<&str, usize> = notes.keys().map(|name| (*name, 0)).collect();
+    for tool in tools {
+        *counts
+            .entry(tool.server().map_or("host", |it| it.as_str()))
+            .or_default() += 1;
+    }
+    let available = counts
+        .into_iter()
+        .filter(|(name, tools)| *tools > 0 || notes.get(name).is_some_and(Option::is_some));
+    available
+        .map(|(server, tools)| Available {
+            server,
+            tools,
+            note: notes.get(server).cloned().flatten(),
+        })
+        .collect()
+}

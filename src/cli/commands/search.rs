@@ -1,0 +1,38 @@
+//! `toolcrib search`: what a model finds with `tool_search`.
+
+use serde_json::{Value, json};
+
+use crate::api::host::Host;
+use crate::cli::arguments::{Global, Search};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Output;
+use crate::cli::render;
+use crate::cli::render::search::Found;
+use crate::cli::session::{source, with_servers};
+
+pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Result<Exit> {
+    let query = args.query.join(" ");
+    if query.trim().is_empty() {
+        return Err(Failure::new(
+            Exit::WrongUsage,
+            "the query is blank: say in words what is to be done",
+        )
+        .into());
+    }
+    with_servers(source(global), Host::nobody(), async |session| {
+        session.settle().await;
+        let mut arguments = json!({"query": query});
+        if let Some(limit) = args.limit {
+            arguments["limit"] = limit.into();
+        }
+        let answer: Value = session.bridge("tool_search", arguments).await?;
+        let found: Found = serde_json::from_value(answer.clone())?;
+        output.print(&answer, || render::search::text(&found, output.width))?;
+        Ok(match found.matches.is_empty() {
+            true if session.is_cut_off() => Exit::Unreachable,
+            true => Exit::SaidNo,
+            false => Exit::Fine,
+        })
+    })
+    .await
+}

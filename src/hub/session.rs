@@ -1,0 +1,231 @@
+//! What the sidecar remembers of one conversation, and of how many.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use crate::assembly::{Assembly, Mode};
+use crate::catalog::Tools;
+use crate::catalog::scope::Scope;
+use crate::names::ExposedName;
+use crate::schema::Format;
+use crate::search::{Group, Index};
+
+/// How many sessions are kept; beyond that the one that was not used for the longest time is forgotten.
+const KEPT: usize = 1000;
+
+/// One conversation as it is now; a change makes a new value.
+#[derive(Clone, Default)]
+pub struct Session {
+    /// The host's own tools, as of the last assembly.
+    pub host: Tools,
+    pub scope: Arc<Scope>,
+    pub assembled: Option<Arc<Assembled>>,
+    /// The mode of the first assembly.
+    pub first_mode: Option<Mode>,
+    /// Tools that the host has allowed for the rest of the session.
+    pub approved: BTreeSet<ExposedName>,
+    pub counts: Counts,
+    host_index: Arc<OnceLock<(u64, Index)>>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Counts {
+    pub searches: u64,
+    pub describes: u64,
+    pub calls: u64,
+    /// Searches since the last call.
+    pub searches_in_a_row: u64,
+}
+
+/// An assembly and what it was made from: made from the same, it would be the same.
+pub struct Assembled {
+    pub from: Inputs,
+    pub assembly: Assembly,
+}
+
+/// What an assembly depends on, the host's tools and the scope excepted: those are the session's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inputs {
+    pub generation: u64,
+    /// Counts the configurations that have been in use.
+    pub config_revision: u64,
+    pub format: Format,
+    pub context_length: Option<u64>,
+    pub pinned: Option<Mode>,
+}
+
+/// What happened in a session.
+pub enum Change {
+    /// Tools were assembled: from now on these host tools and this scope hold.
+    Assembled {
+        host: Tools,
+        scope: Arc<Scope>,
+        assembled: Arc<Assembled>,
+    },
+    Searched,
+    Described,
+    Called,
+    Approved(ExposedName),
+}
+
+impl Session {
+    /// The index over the catalog and this session's host tools; made once a generation.
+    pub fn index(&self, generation: u64, catalog: &Index) -> Index {
+        if !self.host.iter().any(|tool| tool.deferrable) {
+            return catalog.clone();
+        }
+        let with_host = || catalog.with(Group::Host, &self.host, None);
+        match self.host_index.get_or_init(|| (generation, with_host())) {
+            (at, index) if *at == generation => index.clone(),
+            _ => with_host(),
+        }
+    }
+
+    fn after(&self, change: Change) -> Session {
+        let mut next = self.clone();
+        match change {
+            Change::Assembled {
+                host,
+                scope,
+                assembled,
+            } => {
+                let same_host = Arc::ptr_eq(&host, &self.host);
+                let same_generation = self
+                    .assembled
+                    .as_ref()
+                    .is_some_and(|it| it.from.generation == assembled.from.generation);
+                if !(same_host && same_generation) {
+                    next.host_index = Arc::default();
+                }
+                next.first_mode
+                    .get_or_insert(assembled.assembly.decision.mode);
+                next.host = host;
+                next.scope = scope;
+                next.assembled = Some(assembled);
+            }
+            Change::Searched => {
+                next.counts.searches += 1;
+                next.counts.searches_in_a_row += 1;
+            }
+            Change::Described => next.counts.describes += 1,
+            Change::Called => {
+                next.counts.calls += 1;
+                next.counts.searches_in_a_row = 0;
+            }
+            Change::Approved(tool) => {
+                next.approved.insert(tool);
+            }
+        }
+        next
+    }
+}
+
+/// The sessions most recently used.
+#[derive(Default)]
+pub struct Sessions {
+    by_id: BTreeMap<String, Kept>,
+    clock: u64,
+}
+
+struct Kept {
+    session: Arc<Session>,
+    used: u64,
+}
+
+impl Sessions {
+    /// The session, a fresh one where the id is new. Looking does not make it one to be kept.
+    pub fn get(&mut self, id: &str) -> Arc<Session> {
+        self.clock += 1;
+        match self.by_id.get_mut(id) {
+            Some(kept) => {
+                kept.used = self.clock;
+                kept.session.clone()
+            }
+            None => Arc::default(),
+        }
+    }
+
+    pub fn apply(&mut self, id: &str, change: Change) {
+        let session = Arc::new(self.get(id).after(change));
+        self.by_id.insert(
+            id.to_owned(),
+            Kept {
+                session,
+                used: self.clock,
+            },
+        );
+        if self.by_id.len() > KEPT {
+            let oldest = self
+                .by_id
+                .iter()
+                .min_by_key(|(_, kept)| kept.used)
+                .map(|(id, _)| id.clone());
+            if let Some(oldest) = oldest {
+                self.by_id.remove(&oldest);
+            }
+        }
+    }
+
+    /// Whether there was such a session.
+    pub fn close(&mut self, id: &str) -> bool {
+        self.by_id.remove(id).is_some()
+    }
+
+    pub fn list(&self) -> Vec<(String, Arc<Session>)> {
+        self.by_id
+            .iter()
+            .map(|(id, kept)| (id.clone(), kept.session.clone()))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_ends_a_row_of_searches() {
+        let mut sessions = Sessions::default();
+        for change in [
+            Change::Searched,
+            Change::Searched,
+            Change::Called,
+            Change::Searched,
+            Change::Described,
+        ] {
+            sessions.apply("s", change);
+        }
+        assert_eq!(
+            sessions.get("s").counts,
+            Counts {
+                searches: 3,
+                describes: 1,
+                calls: 1,
+                searches_in_a_row: 1
+            }
+        );
+    }
+
+    #[test]
+    fn the_session_unused_for_longest_is_forgotten_first() {
+        let mut sessions = Sessions::default();
+        for n in 0..KEPT {
+            sessions.apply(&n.to_string(), Change::Called);
+        }
+        sessions.get("0");
+        sessions.apply("one more", Change::Called);
+        assert_eq!(sessions.list().len(), KEPT);
+        assert_eq!(sessions.get("0").counts.calls, 1);
+        assert_eq!(sessions.get("1").counts.calls, 0);
+    }
+
+    #[test]
+    fn closing_says_whether_there_was_a_session() {
+        let mut sessions = Sessions::default();
+        sessions.apply("s", Change::Approved(ExposedName::verbatim("mcp_a_b")));
+        assert!(sessions.get("s").approved.contains("mcp_a_b"));
+        assert!(sessions.close("s"));
+        assert!(!sessions.close("s"));
+        assert!(sessions.get("s").approved.is_empty());
+    }
+}
