@@ -180,7 +180,7 @@ mod tests {
                 broken  failed        0       0  stdio      it ended with status 1 before it
                                                             answered a single request
 
-                warning: tool `a�b` of `github` is left out: its name is taken
+                warning: tool `a\u{1b}b` of `github` is left out: its name is taken
                 broken: 2
                 broken: 3
                 broken: 4

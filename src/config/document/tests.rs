@@ -254,10 +254,6 @@ fn syntax_errors_have_a_place() {
             expect!["1:9: error: not valid YAML: misplaced bracket"],
         ),
         (
-            "a\u{1}: 1",
-            expect!["1:2: error: not valid YAML: found unprintable character"],
-        ),
-        (
             "a\0: 1",
             expect!["1:2: error: a NUL character stands here, save the file as UTF-8 text"],
         ),
