@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::runtime::Builder;
 
 use crate::api::types::PROTOCOL_VERSION;
-use crate::cli::arguments::{Arguments, Command};
+use crate::cli::arguments::{Arguments, Command, OutputFormat};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Output, complain};
 use crate::cli::style::{BAD, paint};
@@ -47,6 +47,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             complain(&format!("{} {error:#}", paint(BAD, "error:")));
             let failure = error.downcast_ref::<Failure>();
+            let unusable = failure.and_then(|failure| failure.unusable.as_ref());
+            if let (Some(unusable), OutputFormat::Json) = (unusable, output.format) {
+                // Whoever closed the stream does not want to know.
+                let _ = output.json(unusable);
+            }
             failure.map_or(Exit::SaidNo, |failure| failure.exit).into()
         }
     }

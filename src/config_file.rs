@@ -189,6 +189,13 @@ impl ReadError {
     }
 }
 
+impl Nowhere {
+    /// That there is none as one of the problems of a configuration.
+    pub fn problem(&self) -> Problem {
+        Problem::new(Severity::Error, self.to_string(), String::new(), None)
+    }
+}
+
 impl fmt::Display for Nowhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no configuration")?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::api::types::Format;
+use crate::logging::{self, InvalidLevel};
 
 /// A sidecar for AI agents that have more MCP tools than their model can bear.
 ///
@@ -48,7 +49,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
     /// What is logged: a level, or directives such as `info,toolcrib::server=trace`.
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "info")]
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "info", value_parser = log_level)]
     pub log_level: String,
     /// Text for people, or JSON for programs.
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
@@ -56,6 +57,11 @@ pub struct Global {
     /// When to use colour; `auto` is on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
+}
+
+/// Also refused where the command keeps no log.
+fn log_level(given: &str) -> Result<String, InvalidLevel> {
+    logging::filter(given).map(|_| given.to_owned())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

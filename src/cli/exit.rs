@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use crate::api::types::Outcome;
+use serde::Serialize;
+
+use crate::api::types::{Outcome, Problem};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -52,6 +54,16 @@ impl Exit {
 pub struct Failure {
     pub exit: Exit,
     message: String,
+    /// Why the configuration cannot be used, if that is it; programs get this on standard output.
+    pub unusable: Option<Box<Unusable>>,
+}
+
+/// A configuration that cannot be used, as JSON.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unusable {
+    pub config_path: Option<String>,
+    pub problems: Vec<Problem>,
 }
 
 impl Failure {
@@ -59,6 +71,15 @@ impl Failure {
         Failure {
             exit,
             message: message.into(),
+            unusable: None,
+        }
+    }
+
+    pub fn unusable(message: impl Into<String>, unusable: Unusable) -> Failure {
+        Failure {
+            exit: Exit::ConfigInvalid,
+            message: message.into(),
+            unusable: Some(Box::new(unusable)),
         }
     }
 }

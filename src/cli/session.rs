@@ -15,10 +15,11 @@ use crate::api::source::Source;
 use crate::api::types::{DispatchParams, DispatchResult, Outcome, ServerStatus};
 use crate::api::wire;
 use crate::cli::arguments::Global;
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, Unusable};
 use crate::cli::output::complain;
 use crate::cli::progress;
 use crate::cli::render::{answer, problems, status};
+use crate::config::Problem;
 use crate::config_file::{self, Nowhere, Place};
 use crate::hub::{Hub, Loaded};
 use crate::logging::{self, Logging};
@@ -58,18 +59,43 @@ pub fn shim() -> anyhow::Result<PathBuf> {
 pub fn load(source: &Source) -> anyhow::Result<Loaded> {
     if let Some(nowhere) = nowhere(source) {
         let text = format!("{nowhere}\n`toolcrib demo` needs none");
-        return Err(Failure::new(Exit::ConfigInvalid, text).into());
+        return Err(unusable_for(&nowhere.problem(), None, text).into());
     }
-    let loaded = source
-        .load()
-        .map_err(|error| Failure::new(Exit::ConfigInvalid, error.problem().message))?;
+    let loaded = source.load().map_err(|error| {
+        let problem = error.problem();
+        let path = match source {
+            Source::File(path) => Some(wire::path(path)),
+            _ => None,
+        };
+        let text = problem.message.clone();
+        unusable_for(&problem, path, text)
+    })?;
     if loaded.parsed.has_errors() {
         let problems = wire::problems(&loaded.parsed.problems);
         let text = problems::text(&file_name(&loaded), &problems);
         let text = format!("the configuration cannot be used\n{text}");
-        return Err(Failure::new(Exit::ConfigInvalid, text).into());
+        let config_path = loaded.path.as_deref().map(wire::path);
+        let unusable = Unusable {
+            config_path,
+            problems,
+        };
+        return Err(Failure::unusable(text, unusable).into());
     }
     Ok(loaded)
+}
+
+/// The end of a command whose configuration has one problem, which `text` tells people.
+fn unusable_for(problem: &Problem, config_path: Option<String>, text: String) -> Failure {
+    let unusable = Unusable {
+        config_path,
+        problems: wire::problems(std::slice::from_ref(problem)),
+    };
+    Failure::unusable(text, unusable)
+}
+
+/// The end of a command that has found no configuration.
+pub fn no_configuration(nowhere: &Nowhere) -> Failure {
+    unusable_for(&nowhere.problem(), None, nowhere.to_string())
 }
 
 /// Where was looked in vain, if a configuration was looked for.
@@ -164,7 +190,7 @@ impl Session {
                 Ok(serde_json::from_str(&result.content)?)
             }
             DispatchResult::Result(result) => {
-                Err(Failure::new(Exit::SaidNo, answer::texts(&result, name).complaint).into())
+                Err(Failure::new(Exit::SaidNo, answer::failure(&result, name)).into())
             }
             DispatchResult::Host(_) => bail!("`{name}` is a tool of a host, and there is none"),
         }

@@ -84,12 +84,12 @@ impl Place {
         self.run_with_input(args, "")
     }
 
-    fn run_with_input(&self, args: &[&str], input: &str) -> Ran {
+    fn run_with_input(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
         let mut child = self.command(args).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        let input = input.to_owned();
+        let input = input.as_ref().to_owned();
         // A command that does not read ends the pipe early.
-        thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+        thread::spawn(move || drop(stdin.write_all(&input)));
         end(child)
     }
 }
@@ -151,8 +151,12 @@ fn tells_its_version_to_people_and_programs() {
 #[test]
 fn wrong_usage_is_status_2_with_nothing_on_stdout() {
     let place = Place::empty();
-    let lines: [&[&str]; 5] = [
+    let lines: [&[&str]; 9] = [
         &[],
+        &["tools", "--log-level", "bogus"],
+        &["schema", "--log-level", "bogus"],
+        &["describe", ""],
+        &["search", ""],
         &["nothing"],
         &["call"],
         &["tools", "--format", "xml"],
@@ -181,6 +185,34 @@ fn without_a_configuration_it_says_where_one_belongs() {
             "{}",
             ran.stderr
         );
+    }
+}
+
+#[test]
+fn programs_read_why_a_configuration_cannot_be_used() {
+    let place = Place::empty();
+    for command in ["check", "tools", "status"] {
+        let json = place.run(&[command, "--format", "json"]).json(3);
+        assert_eq!(json["configPath"], Value::Null, "{command}");
+        let message = json["problems"][0]["message"].as_str().unwrap();
+        assert!(message.contains(".config/toolcrib/config.yaml"), "{json}");
+    }
+    place.write("bad.yaml", "mcp_servers: {b: {}}\n");
+    let lines: [&[&str]; 6] = [
+        &["check"],
+        &["tools"],
+        &["status"],
+        &["search", "x"],
+        &["describe", "x"],
+        &["call", "x"],
+    ];
+    for line in lines {
+        let options = ["--format", "json", "--config", "bad.yaml"];
+        let json = place.run(&[line, &options].concat()).json(3);
+        assert_eq!(json["problems"][0]["path"], "/mcp_servers/b", "{line:?}");
+        let json = place.run(&[line, &["--format", "json", "--config", "none.yaml"]].concat());
+        let message = json.json(3)["problems"][0]["message"].to_string();
+        assert!(message.contains("none.yaml"), "{message}");
     }
 }
 
@@ -354,6 +386,19 @@ fn a_call_prints_the_answer_and_tells_who_said_no() {
             give a JSON object, such as '{"query": "bread"}', or `-` and the object on stdin
         "#]],
         );
+    place
+        .run_with_input(&["call", "mcp_notes_get_note", "-"], b"\xff")
+        .check(
+            2,
+            expect![[""]],
+            expect![[r#"
+            error: cannot read the arguments from stdin: stream did not contain valid UTF-8
+            give a JSON object, such as '{"query": "bread"}', or `-` and the object on stdin
+        "#]],
+        );
+    let without = place.run(&["call", "mcp_notes_list_tags"]);
+    let null = place.run(&["call", "mcp_notes_list_tags", "null"]);
+    assert_eq!((null.status, null.stdout), (Some(0), without.stdout));
     assert_eq!(place.run(&["call", "mcp_nobody_does_this"]).status, Some(1));
     let json = place
         .run(&["call", "mcp_notes_list_tags", "--format", "json"])

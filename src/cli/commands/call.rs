@@ -78,21 +78,25 @@ fn is_server_up(session: &Session, result: &CallResult) -> bool {
 }
 
 fn arguments(given: Option<&str>) -> anyhow::Result<Value> {
-    let mut text = given.unwrap_or_default().to_owned();
-    if text == "-" {
-        text.clear();
-        io::stdin().lock().read_to_string(&mut text)?;
-    }
-    if text.trim().is_empty() {
-        return Ok(Value::Object(Default::default()));
-    }
     let wrong = |reason: String| {
         let hint =
             "give a JSON object, such as '{\"query\": \"bread\"}', or `-` and the object on stdin";
         Failure::new(Exit::WrongUsage, format!("{reason}\n{hint}"))
     };
+    let mut text = given.unwrap_or_default().to_owned();
+    if text == "-" {
+        text.clear();
+        io::stdin()
+            .lock()
+            .read_to_string(&mut text)
+            .map_err(|error| wrong(format!("cannot read the arguments from stdin: {error}")))?;
+    }
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Default::default()));
+    }
     match serde_json::from_str(&text) {
         Ok(object @ Value::Object(_)) => Ok(object),
+        Ok(Value::Null) => Ok(Value::Object(Default::default())),
         Ok(_) => Err(wrong("the arguments are JSON, but not an object".to_owned()).into()),
         Err(error) => Err(wrong(format!("the arguments are not JSON: {error}")).into()),
     }

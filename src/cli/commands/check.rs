@@ -7,11 +7,11 @@ use crate::api::manage;
 use crate::api::types::{Problem, ServerStatus};
 use crate::api::wire;
 use crate::cli::arguments::{Check, Global, OutputFormat};
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::progress::show_while_starting;
 use crate::cli::render;
-use crate::cli::session::{file_name, nowhere, source, with_servers};
+use crate::cli::session::{file_name, no_configuration, nowhere, source, with_servers};
 use crate::config::Parsed;
 use crate::hub::Loaded;
 
@@ -29,7 +29,7 @@ struct Checked {
 pub async fn run(global: &Global, args: Check, output: &Output) -> anyhow::Result<Exit> {
     let source = source(global);
     if let Some(nowhere) = nowhere(&source) {
-        return Err(Failure::new(Exit::ConfigInvalid, nowhere.to_string()).into());
+        return Err(no_configuration(&nowhere).into());
     }
     let loaded = match source.load() {
         Ok(loaded) => loaded,

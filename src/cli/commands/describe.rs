@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::host::Host;
 use crate::cli::arguments::{Describe, Global};
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::layout::harmless;
 use crate::cli::output::{Output, complain};
 use crate::cli::render::describe;
@@ -12,6 +12,10 @@ use crate::cli::session::{source, with_servers};
 use crate::cli::style::{BAD, paint};
 
 pub async fn run(global: &Global, args: Describe, output: &Output) -> anyhow::Result<Exit> {
+    if args.names.iter().any(|name| name.trim().is_empty()) {
+        let message = "a name is blank: `toolcrib tools` lists the names there are";
+        return Err(Failure::new(Exit::WrongUsage, message).into());
+    }
     with_servers(source(global), Host::nobody(), async |session| {
         session.settle().await;
         let answer = session

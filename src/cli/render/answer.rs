@@ -15,17 +15,22 @@ pub struct Texts {
 
 /// `name` is what was called.
 pub fn texts(result: &CallResult, name: &str) -> Texts {
-    let said = said(&result.content);
-    let mut texts = Texts {
+    if result.outcome == Outcome::Ok {
+        return Texts {
+            answer: harmless(&said(&result.content)),
+            complaint: cut(result),
+        };
+    }
+    Texts {
         answer: String::new(),
-        complaint: String::new(),
-    };
+        complaint: format!("{} {}", paint(BAD, "error:"), failure(result, name)),
+    }
+}
+
+/// What became of a call that did not do what it should, and what was said of that.
+pub fn failure(result: &CallResult, name: &str) -> String {
     let what = match result.outcome {
-        Outcome::Ok => {
-            texts.answer = harmless(&said);
-            texts.complaint = cut(result);
-            return texts;
-        }
+        Outcome::Ok => "was carried out",
         Outcome::ToolError => "says that it failed",
         Outcome::Error => "could not be run",
         Outcome::Timeout => "took too long",
@@ -35,9 +40,8 @@ pub fn texts(result: &CallResult, name: &str) -> Texts {
         }
         Outcome::Cancelled => "was cancelled",
     };
-    let error = paint(BAD, "error:");
-    texts.complaint = format!("{error} {} {what}\n{}", harmless(name), harmless(&said));
-    texts
+    let said = harmless(&said(&result.content));
+    format!("{} {what}\n{said}", harmless(name))
 }
 
 /// A call's content is `{"result": …}` or `{"error": …}`; what else stands beside it is shown as JSON.
