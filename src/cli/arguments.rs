@@ -110,6 +110,8 @@ Examples:
 Examples:
   toolcrib search 'send a message to a channel'
   toolcrib search calendar --limit 3
+  toolcrib search 'open a PR' --explain
+      what each tool owes to which rule
   toolcrib search 'open a PR' --format json | jq -r '.matches[].name'")]
     Search(Search),
     /// Show tools in full as a model would see them with `tool_describe`.
@@ -177,7 +179,11 @@ Examples:
     #[command(after_help = "\
 Examples:
   toolcrib eval queries.jsonl
-      one query a line: {\"query\": \"open a ticket\", \"expected\": [\"mcp_github_create_issue\"]}")]
+      one query a line: {\"query\": \"open a ticket\", \"expected\": [\"mcp_github_create_issue\"]}
+  toolcrib eval queries.yaml --min-recall-at-5 0.9
+      a list of the same in YAML; exit status 1 where the search is worse than that
+  toolcrib eval recorded.jsonl --explain
+      what `toolcrib serve --record recorded.jsonl` wrote, and why each miss is one")]
     Eval(Eval),
     /// A built-in server of the demo.
     #[command(name = crate::demo::COMMAND, hide = true)]
@@ -245,6 +251,9 @@ pub struct Search {
     /// Most tools to show; the configuration's limits apply.
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
+    /// Show what each tool owes to which rule of the ranking.
+    #[arg(long)]
+    pub explain: bool,
 }
 
 #[derive(Debug, Args)]
@@ -300,8 +309,14 @@ pub struct Codegen {
 
 #[derive(Debug, Args)]
 pub struct Eval {
-    /// File with one query a line, as JSON.
+    /// File with one query a line, as JSON, or with a list of queries in YAML.
     pub queries: PathBuf,
+    /// Exit status 1 where less than this share of the expected tools, from 0 to 1, is among the first five.
+    #[arg(long, value_name = "SHARE")]
+    pub min_recall_at_5: Option<f64>,
+    /// Show what each tool of a miss owes to which rule of the ranking.
+    #[arg(long)]
+    pub explain: bool,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod demo;
 pub mod describe;
 pub mod eval;
+pub mod explain;
 pub mod problems;
 pub mod search;
 pub mod status;

@@ -469,13 +469,71 @@ fn eval_tells_where_the_right_tool_stood() {
     let summary = place
         .run(&["eval", "queries.jsonl", "--format", "json"])
         .json(0);
-    assert_eq!(summary["queries"], 2);
-    assert_eq!(summary["first"], 0.5);
+    assert_eq!(
+        summary,
+        json!({
+            "queries": 2,
+            "skipped": 0,
+            "recallAt1": 0.5,
+            "recallAt3": 0.5,
+            "recallAt5": 0.5,
+            "recallAt10": 0.5,
+            "meanReciprocalRank": 0.5,
+            "misses": [
+                {"query": "xyzzy", "expected": ["mcp_units_convert"], "rank": null, "instead": []},
+            ],
+        })
+    );
+    place.write(
+        "queries.yaml",
+        "- {query: mcp_notes_create_note, expected: [notes/create_note]}\n\
+         - {query: xyzzy, expected: [mcp_units_convert]}\n\
+         - {query: left open, expected: [], shown: [mcp_notes_get_note]}\n",
+    );
+    place
+        .run(&["eval", "queries.yaml", "--min-recall-at-5", "0.9"])
+        .check(
+            1,
+            expect![[r#"
+                RECALL@1  RECALL@3  RECALL@5  RECALL@10  MRR
+                  50.0 %    50.0 %    50.0 %     50.0 %  0.500
+                2 queries, 1 miss, 1 skipped that expect nothing
+
+                xyzzy
+                  expected: mcp_units_convert, not found
+                  instead:  nothing
+            "#]],
+            expect![[r#"
+                error: recall@5 is 0.500, and 0.900 is wanted
+            "#]],
+        );
+    let least = ["eval", "queries.yaml", "--min-recall-at-5", "0.5"];
+    assert_eq!(place.run(&least).status, Some(0));
     place.write(
         "queries.jsonl",
         r#"{"query": "x", "expected": ["no_tool"]}"#,
     );
     assert_eq!(place.run(&["eval", "queries.jsonl"]).status, Some(2));
+}
+
+#[test]
+fn a_search_explains_itself_on_request() {
+    let place = Place::with_demo_servers();
+    let ran = place.run(&["search", "--explain", "convert miles", "--limit", "1"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("words: convert ("), "{}", ran.stdout);
+    assert!(ran.stdout.contains("`convert` in name +"), "{}", ran.stdout);
+    let args = ["search", "--explain", "convert miles", "--format", "json"];
+    let json = place.run(&args).json(0);
+    let best = &json["hits"][0];
+    assert_eq!(best["name"], "mcp_units_convert");
+    let reasons = best["reasons"].as_array().unwrap();
+    let sum: f64 = reasons
+        .iter()
+        .map(|it| it["amount"].as_f64().unwrap())
+        .sum();
+    let score = best["score"].as_f64().unwrap();
+    assert!((sum - score).abs() < 1e-3, "{json}");
 }
 
 #[test]

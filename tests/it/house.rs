@@ -42,7 +42,7 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ("tower_lsp", &["lsp"]),
     ("jsonrpsee", &["rpc", "api"]),
     ("saphyr_parser", &["config"]),
-    ("serde_yaml", &["config"]),
+    ("serde_yaml", &["cli"]),
     ("jsonschema", &["schema", "config"]),
     ("minijinja", &["codegen"]),
     ("clap", &["cli"]),

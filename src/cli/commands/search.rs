@@ -8,7 +8,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
 use crate::cli::render;
 use crate::cli::render::search::Found;
-use crate::cli::session::{source, with_servers};
+use crate::cli::session::{Session, source, with_servers};
 
 pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Result<Exit> {
     let query = args.query.join(" ");
@@ -21,6 +21,9 @@ pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Resu
     }
     with_servers(source(global), Host::nobody(), async |session| {
         session.settle().await;
+        if args.explain {
+            return explain(session, &query, args.limit, output);
+        }
         let mut arguments = json!({"query": query});
         if let Some(limit) = args.limit {
             arguments["limit"] = limit.into();
@@ -35,4 +38,28 @@ pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Resu
         })
     })
     .await
+}
+
+/// The same tools as a model would find, with the reasons.
+fn explain(
+    session: &Session,
+    query: &str,
+    limit: Option<u64>,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let snapshot = session.hub.snapshot();
+    let limits = &snapshot.config.tool_search;
+    let limit = limit.map_or(limits.search_default_limit, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    });
+    let limit = limit.clamp(1, limits.max_search_limit.max(1));
+    let explanation = snapshot.index.explain(query, limit, |tool| tool.deferrable);
+    output.print(&render::explain::json(&explanation), || {
+        render::explain::text(&explanation)
+    })?;
+    Ok(match explanation.hits.is_empty() {
+        true if session.is_cut_off() => Exit::Unreachable,
+        true => Exit::SaidNo,
+        false => Exit::Fine,
+    })
 }

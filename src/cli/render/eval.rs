@@ -1,109 +1,123 @@
 //! How well a search found what it should.
 
-use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use crate::cli::commands::eval::Ranked;
-use crate::cli::layout::{Cell, Table, counted, one_line};
-use crate::cli::style::{BAD, GOOD, WARNING, paint};
+use crate::cli::layout::{Table, grouped, one_line};
+use crate::cli::render::explain;
+use crate::cli::style::{FAINT, NAME, paint};
+use crate::search::measure::CUTS;
+use crate::search::trial::{Case, Miss, Row, Trial};
 
-/// What is printed as JSON: shares are of all queries, from 0 to 1.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Summary<'a> {
-    pub queries: usize,
-    pub first: f64,
-    pub among_five: f64,
-    pub mean_reciprocal_rank: f64,
-    pub ranked: &'a [Ranked],
+/// What came of the queries of a file.
+pub struct Report<'a> {
+    pub cases: &'a [Case],
+    /// Of these cases, in their order.
+    pub trial: &'a Trial,
+    /// Queries of which nobody knows what is right.
+    pub skipped: usize,
+    /// Whether misses are told with their reasons.
+    pub explain: bool,
 }
 
-impl Summary<'_> {
-    pub fn of(ranked: &[Ranked]) -> Summary<'_> {
-        let share = |sum: f64| match ranked.len() {
-            0 => 0.0,
-            queries => sum / queries as f64,
-        };
-        let within = |most: usize| {
-            let ranks = ranked.iter().filter_map(|query| query.rank);
-            share(ranks.filter(|rank| *rank <= most).count() as f64)
-        };
-        let reciprocal = ranked.iter().filter_map(|query| query.rank);
-        Summary {
-            queries: ranked.len(),
-            first: within(1),
-            among_five: within(5),
-            mean_reciprocal_rank: share(reciprocal.map(|rank| 1.0 / rank as f64).sum()),
-            ranked,
+impl Report<'_> {
+    pub fn recall_at_5(&self) -> f64 {
+        let recalls = CUTS.iter().zip(self.trial.mean.recall);
+        let mut at_5 = recalls.filter(|(cut, _)| **cut == 5);
+        at_5.next().map_or(0.0, |(_, recall)| recall)
+    }
+
+    /// Shares are from 0 to 1.
+    pub fn json(&self) -> Value {
+        let mean = &self.trial.mean;
+        let mut summary = Map::new();
+        summary.insert("queries".to_owned(), self.cases.len().into());
+        summary.insert("skipped".to_owned(), self.skipped.into());
+        for (cut, recall) in CUTS.iter().zip(mean.recall) {
+            summary.insert(format!("recallAt{cut}"), recall.into());
         }
+        summary.insert("meanReciprocalRank".to_owned(), mean.mrr.into());
+        let misses = self
+            .misses()
+            .map(|(case, row, miss)| self.miss_json(case, row, miss));
+        summary.insert("misses".to_owned(), misses.collect());
+        Value::Object(summary)
     }
-}
 
-pub fn text(ranked: &[Ranked], columns: Option<usize>) -> String {
-    let mut table = Table::new(&["RANK#", "QUERY", "EXPECTED", "FIRST INSTEAD"]);
-    for query in ranked {
-        let (rank, style) = match query.rank {
-            Some(1) => ("1".to_owned(), GOOD),
-            Some(rank) => (rank.to_string(), WARNING),
-            None => ("-".to_owned(), BAD),
+    pub fn text(&self, columns: Option<usize>) -> String {
+        let mean = &self.trial.mean;
+        let titles = ["RECALL@1#", "RECALL@3#", "RECALL@5#", "RECALL@10#", "MRR#"];
+        let mut table = Table::new(&titles);
+        let [first, three, five, ten] = mean
+            .recall
+            .map(|share| format!("{:.1} %", share * 100.0).into());
+        table.row([first, three, five, ten, format!("{:.3}", mean.mrr).into()]);
+        let mut text = table.text("", columns);
+        let misses: Vec<_> = self.misses().collect();
+        let queries = plural(self.cases.len(), "query", "queries");
+        let missed = plural(misses.len(), "miss", "misses");
+        let skipped = match self.skipped {
+            0 => String::new(),
+            skipped => format!(", {skipped} skipped that expect nothing"),
         };
-        let instead = match query.rank {
-            Some(1) => "",
-            _ => query.first.as_deref().unwrap_or("nothing was found"),
-        };
-        table.row([
-            Cell::styled(style, rank),
-            one_line(&query.query).into(),
-            query.expected.join(" or ").into(),
-            instead.into(),
-        ]);
-    }
-    let summary = Summary::of(ranked);
-    let share = |share: f64| paint(GOOD, &format!("{:.1} %", share * 100.0));
-    format!(
-        "{}\n{}: the right tool is first in {}, among the first five in {}, mean reciprocal rank {:.3}\n",
-        table.text("", columns),
-        counted(summary.queries as u64, "query").replace("querys", "queries"),
-        share(summary.first),
-        share(summary.among_five),
-        summary.mean_reciprocal_rank
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use anstream::adapter::strip_str;
-    use expect_test::expect;
-
-    use super::*;
-
-    fn ranked(query: &str, rank: Option<usize>, first: Option<&str>) -> Ranked {
-        Ranked {
-            query: query.into(),
-            expected: vec!["mcp_a_b".into()],
-            rank,
-            first: first.map(str::to_owned),
+        text.push_str(&format!("{queries}, {missed}{skipped}\n"));
+        for (case, _, miss) in misses {
+            text.push_str(&self.miss_text(case, miss));
         }
+        text
     }
 
-    #[test]
-    fn shows_each_query_and_the_whole() {
-        let ranked = [
-            ranked("open a ticket", Some(1), Some("mcp_a_b")),
-            ranked("bug", Some(4), Some("mcp_x_y")),
-            ranked("zzz", None, None),
-        ];
-        expect![[r#"
-            RANK  QUERY          EXPECTED  FIRST INSTEAD
-               1  open a ticket  mcp_a_b
-               4  bug            mcp_a_b   mcp_x_y
-               -  zzz            mcp_a_b   nothing was found
-
-            3 queries: the right tool is first in 33.3 %, among the first five in 66.7 %, mean reciprocal rank 0.417
-        "#]].assert_eq(&strip_str(&text(&ranked, None)).to_string());
+    fn misses(&self) -> impl Iterator<Item = (&Case, &Row, &Miss)> {
+        let rows = self.cases.iter().zip(&self.trial.rows);
+        rows.filter_map(|(case, row)| Some((case, row, row.miss.as_ref()?)))
     }
 
-    #[test]
-    fn no_queries_are_no_division_by_zero() {
-        assert_eq!(Summary::of(&[]).mean_reciprocal_rank, 0.0);
+    fn miss_text(&self, case: &Case, miss: &Miss) -> String {
+        let query = paint(NAME, &one_line(&case.query));
+        let place = match &miss.expected {
+            Some((rank, _)) => format!("at rank {rank}"),
+            None => "not found".to_owned(),
+        };
+        let expected = one_line(&case.expected.join(" or "));
+        let label = |label: &str| paint(FAINT, label);
+        let mut text = format!("\n{query}\n  {} {expected}, {place}\n", label("expected:"));
+        if !self.explain {
+            let came = miss.came.iter().map(|hit| hit.tool.exposed.as_str());
+            let came = match miss.came.is_empty() {
+                true => "nothing".to_owned(),
+                false => one_line(&came.collect::<Vec<_>>().join(", ")),
+            };
+            text.push_str(&format!("  {} {came}\n", label("instead: ")));
+            return text;
+        }
+        text.push_str(&format!("  {}\n", explain::words(&miss.words)));
+        let expected = miss.expected.iter().map(|(_, hit)| hit);
+        for hit in miss.came.iter().chain(expected) {
+            text.push_str(&explain::hit_text(hit, "  "));
+        }
+        text
+    }
+
+    fn miss_json(&self, case: &Case, row: &Row, miss: &Miss) -> Value {
+        let mut value = json!({
+            "query": row.query,
+            "expected": case.expected,
+            "rank": miss.expected.as_ref().map(|(rank, _)| rank),
+        });
+        let came = miss.came.iter();
+        value["instead"] = match self.explain {
+            true => came.map(explain::hit_json).collect(),
+            false => came.map(|hit| hit.tool.exposed.as_str()).collect(),
+        };
+        if let (true, Some((_, hit))) = (self.explain, &miss.expected) {
+            value["found"] = explain::hit_json(hit);
+        }
+        value
+    }
+}
+
+fn plural(number: usize, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{} {many}", grouped(number as u64)),
     }
 }
