@@ -683,7 +683,7 @@ fn serve_speaks_lsp_framing_to_those_who_begin_with_it() {
     let ran = place.run_with_input(&["serve"], &input);
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.starts_with("Content-Length: "), "{}", ran.stdout);
-    let forced = place.run_with_input(&["serve", "--framing", "lines"], &format!("{request}\n"));
+    let forced = place.run_with_input(&["serve", "--framing", "lines"], format!("{request}\n"));
     assert!(
         forced.stdout.starts_with("{\"jsonrpc\":\"2.0\",\"id\":1,"),
         "{}",
@@ -721,7 +721,7 @@ fn lsp_shows_an_editor_what_is_wrong() {
         let text = message.to_string();
         format!("Content-Length: {}\r\n\r\n{text}", text.len())
     });
-    let ran = Place::empty().run_with_input(&["lsp"], &framed.concat());
+    let ran = Place::empty().run_with_input(&["lsp"], framed.concat());
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     assert!(
         ran.stdout.contains("textDocument/publishDiagnostics"),
