@@ -258,7 +258,7 @@ mod tests {
         );
         check(
             "mcp github list issues",
-            expect!["github_list_issues tracker_list_issues github_create_issue"],
+            expect!["github_list_issues github_create_issue tracker_list_issues"],
         );
     }
 
@@ -268,14 +268,14 @@ mod tests {
             "creat isue",
             expect!["calendar_createEvent github_create_issue tracker_save_issue"],
         );
-        check("cal", expect!["calendar_createEvent weather_weather_zh"]);
+        check("cal", expect!["calendar_createEvent"]);
     }
 
     #[test]
     fn stop_words_do_not_decide() {
         check(
             "the issue",
-            expect!["tracker_save_issue tracker_list_issues github_create_issue"],
+            expect!["tracker_save_issue tracker_list_issues github_list_issues"],
         );
     }
 
@@ -317,7 +317,7 @@ mod tests {
         check("lonekorning", expect!["payroll_run_payroll"]);
         check(
             "天气",
-            expect!["weather_weather_zh payroll_run_payroll calendar_createEvent"],
+            expect!["weather_weather_zh calendar_createEvent payroll_run_payroll"],
         );
         check("погода", expect![""]);
     }
@@ -348,7 +348,7 @@ mod tests {
         let github = Group::Server(ServerName::new("github").unwrap());
         let new = tools("github/fork: Copy a repository")[&github].clone();
         let replaced = old.with(github.clone(), &new.into(), None);
-        assert!(found(&replaced, "github create issue fork").contains("github_fork"));
+        assert!(found(&replaced, "fork a repository").starts_with("github_fork"));
         assert!(!found(&replaced, "create github issue").contains("github_create_issue"));
         assert!(!found(&replaced.without(&github), "fork repository").contains("github"));
         assert!(found(&old, "fork repository").starts_with("github_search_repos"));

@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 /// How many numbers a vector has.
-pub const DIMS: usize = 64;
+pub const DIMS: usize = 96;
 
 const MAGIC: &[u8; 8] = b"tcvec\0\0\x01";
 

@@ -80,7 +80,7 @@ impl Default for Weights {
             part: 0.4,
             directions: [1.0, 1.0, 0.3],
             words_base: 0.3,
-            words_slope: 0.03,
+            words_slope: 0.02,
             words_least: 0.35,
             words_most: 0.8,
             pool: 50,
