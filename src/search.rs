@@ -351,7 +351,7 @@ mod tests {
         assert!(found(&replaced, "fork a repository").starts_with("github_fork"));
         assert!(!found(&replaced, "create github issue").contains("github_create_issue"));
         assert!(!found(&replaced.without(&github), "fork repository").contains("github"));
-        assert!(found(&old, "fork repository").starts_with("github_search_repos"));
+        assert!(found(&old, "search repositories").starts_with("github_search_repos"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::search::fields::{Limits, N_FIELDS, Weighing};
 
-/// Everything that was measured; `examples/rank.rs` is how.
+/// Everything that was measured; `tests/it/search_quality.rs` holds what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
     /// In the order of [`crate::search::fields::Field`].
