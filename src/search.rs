@@ -348,10 +348,10 @@ mod tests {
         let github = Group::Server(ServerName::new("github").unwrap());
         let new = tools("github/fork: Copy a repository")[&github].clone();
         let replaced = old.with(github.clone(), &new.into(), None);
-        assert!(found(&replaced, "github create issue fork").contains("github_fork"));
+        assert!(found(&replaced, "fork a repository").starts_with("github_fork"));
         assert!(!found(&replaced, "create github issue").contains("github_create_issue"));
         assert!(!found(&replaced.without(&github), "fork repository").contains("github"));
-        assert!(found(&old, "fork repository").starts_with("github_search_repos"));
+        assert!(found(&old, "search repositories").starts_with("github_search_repos"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::search::fields::{Limits, N_FIELDS, Weighing};
 
-/// Everything that was measured; `examples/rank.rs` is how.
+/// Everything that was measured; `tests/it/search_quality.rs` holds what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
     /// In the order of [`crate::search::fields::Field`].
@@ -80,7 +80,7 @@ impl Default for Weights {
             part: 0.4,
             directions: [1.0, 1.0, 0.3],
             words_base: 0.3,
-            words_slope: 0.03,
+            words_slope: 0.02,
             words_least: 0.35,
             words_most: 0.8,
             pool: 50,
