@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::names::{ServerName, ToolName};
@@ -25,7 +26,7 @@ const RECONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const REASON_PATIENCE: Duration = Duration::from_secs(3);
 /// How often a stateless server may ask for more before it answers.
 const MAX_ROUNDS: usize = 10;
-/// Progress that may wait for the caller.
+/// Progress that may wait for the caller; of more, the newest is kept.
 const PROGRESS_QUEUE: usize = 256;
 
 /// Calls one server's tools. Clones share everything.
@@ -235,7 +236,7 @@ impl Run<'_> {
         params: &Value,
         on_progress: &mut (impl FnMut(Progress) + Send),
     ) -> Result<Result<Value, CallEnd>, NotSent> {
-        let (sender, mut progress) = mpsc::channel(PROGRESS_QUEUE);
+        let (sender, mut progress) = broadcast::channel(PROGRESS_QUEUE);
         let ticket = Ticket {
             progress: Some(sender),
             written: Written::default(),
@@ -250,7 +251,7 @@ impl Run<'_> {
             tokio::select! {
                 biased;
                 answer = request.answer() => break answer,
-                Some(step) = progress.recv() => {
+                Some(step) = next_step(&mut progress) => {
                     silent_until = Instant::now() + self.idle;
                     on_progress(step);
                 }
@@ -263,8 +264,12 @@ impl Run<'_> {
                 }
             }
         };
-        while let Ok(step) = progress.try_recv() {
-            on_progress(step);
+        loop {
+            match progress.try_recv() {
+                Ok(step) => on_progress(step),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
         }
         match answer {
             Ok(result) => {
@@ -363,6 +368,17 @@ impl Run<'_> {
 
     fn whose(&self) -> String {
         format!("tool `{}` of server `{}`", self.call.tool, self.caller.name)
+    }
+}
+
+/// The next progress that was not overtaken; `None` when there will be no more.
+async fn next_step(progress: &mut broadcast::Receiver<Progress>) -> Option<Progress> {
+    loop {
+        match progress.recv().await {
+            Ok(step) => return Some(step),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return None,
+        }
     }
 }
 

@@ -206,6 +206,30 @@ async fn all_progress_comes_before_the_answer_and_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_a_flood_of_progress_the_newest_arrives() {
+    let (rig, mut peer, _peers) = ready(config()).await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let steps = seen.clone();
+    let call = start_with(&rig, None, move |step| {
+        steps.lock().unwrap().push(step.progress as i64);
+    });
+    let request = peer.expect("tools/call").await;
+    let mut output = String::new();
+    for n in 0..600 {
+        let params = json!({"progressToken": request["id"], "progress": n});
+        let step = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+        output += &format!("{step}\n");
+    }
+    peer.write(&output).await;
+    peer.finish(&request, "done").await;
+    assert_eq!(text(&call.await.unwrap()), "done");
+    let seen = seen.lock().unwrap();
+    assert!(seen.len() >= 256 && seen.is_sorted(), "{seen:?}");
+    assert_eq!(seen.last(), Some(&599));
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_callers_own_limit_is_hard() {
     let (rig, mut peer, _peers) = ready(config()).await;
     let call = start_with(&rig, Some(Duration::from_secs(3)), |_| {});
