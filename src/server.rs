@@ -69,6 +69,8 @@ pub struct ServerOptions {
     pub host: watch::Receiver<HostSupport>,
     /// The sidecar's own, of which servers get the safe part.
     pub environment: Arc<Environment>,
+    /// Hidden in what servers write, besides what each was given itself: one may echo what belongs to another.
+    pub secrets: Arc<[String]>,
 }
 
 impl ServerOptions {
@@ -79,6 +81,7 @@ impl ServerOptions {
             start_slots: Arc::new(Semaphore::new(START_SLOTS)),
             host,
             environment: Arc::new(std::env::vars_os().collect()),
+            secrets: Arc::default(),
         }
     }
 }
@@ -147,6 +150,7 @@ impl ServerHandle {
                     config: stdio.clone(),
                     shim: options.shim.clone(),
                     environment: options.environment.clone(),
+                    secrets: options.secrets.clone(),
                 };
                 ServerHandle::spawn_with(dial, name, config, options, events)
             }

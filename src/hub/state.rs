@@ -225,10 +225,14 @@ impl State {
         };
         let config = Arc::new(config.clone());
         let entry = if config.enabled {
+            let options = ServerOptions {
+                secrets: self.snapshot.config.secrets().into(),
+                ..self.options.clone()
+            };
             let handle = ServerHandle::spawn(
                 server.clone(),
                 (*config).clone(),
-                self.options.clone(),
+                options,
                 self.events.clone(),
             );
             let caller = handle.caller();

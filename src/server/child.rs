@@ -36,21 +36,25 @@ pub struct ChildDial {
     pub shim: PathBuf,
     /// Ours, of which the server gets a part.
     pub environment: Arc<Environment>,
+    /// To be hidden in what the server writes, besides what it is given.
+    pub secrets: Arc<[String]>,
 }
 
 impl Dial for ChildDial {
     async fn dial(&self) -> Result<Line, ConnectError> {
         let environment = environment::of_server(&self.environment, &self.config);
-        let secrets = {
-            let pairs = environment.iter();
-            let pairs = pairs.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-            redactor(&self.config, pairs)
+        let tail = Tail::new(redactor(&self.config, &environment, &self.secrets));
+        let line = async {
+            let program = program::find(&self.config, environment)?;
+            self.start(&program, tail.clone())
+                .await
+                .map_err(|error| refused(&program, &error))
         };
-        let program = program::find(&self.config, environment)?;
-        let tail = Tail::new(secrets);
-        self.start(&program, tail)
-            .await
-            .map_err(|error| refused(&program, &error))
+        // A command or a folder may have come from a variable as well.
+        line.await.map_err(|mut error: ConnectError| {
+            error.message = tail.hide_secrets(&error.message);
+            error
+        })
     }
 }
 
