@@ -18,6 +18,7 @@ mod connection;
 mod decode;
 mod desk;
 mod environment;
+mod gate;
 mod handshake;
 mod incoming;
 mod lines;
@@ -45,12 +46,13 @@ use crate::catalog::listing::{Dropped, ListedTool};
 use crate::config::{ServerConfig, TransportConfig};
 use crate::names::{ServerName, ToolName};
 use crate::server::actor::{Actor, Wiring};
-use crate::server::call::{Caller, Limits};
+use crate::server::call::Caller;
 use crate::server::child::ChildDial;
 use crate::server::connection::Connection;
 use crate::server::dial::{Dial, Line};
 use crate::server::environment::Environment;
 use crate::server::error::{ConnectError, ErrorKind};
+use crate::server::gate::Gate;
 
 /// How many servers start at once, unless it is said otherwise: each is a heavy program, and they share the machine.
 const START_SLOTS: usize = 4;
@@ -132,6 +134,7 @@ impl HostSupport {
 /// Owns a server. Dropping it ends the server in the background.
 pub struct ServerHandle {
     caller: Caller,
+    config: watch::Sender<Arc<ServerConfig>>,
     task: JoinHandle<()>,
     _stop: DropGuard,
 }
@@ -172,16 +175,12 @@ impl ServerHandle {
         let (link_sender, link) = watch::channel(Link::Starting);
         let (status_sender, status) = watch::channel(Arc::new(Status::new()));
         let (process_sender, process) = watch::channel(None);
+        let gate = Arc::new(Gate::new(config.max_concurrency));
+        let (config_sender, config) = watch::channel(Arc::new(config));
         let caller = Caller {
             name: name.clone(),
-            limits: Limits {
-                idle: config.timeout,
-                total: config.max_timeout,
-                connect: config.connect_timeout,
-            },
-            gate: config
-                .max_concurrency
-                .map(|n| Arc::new(Semaphore::new(n.max(1)))),
+            config: config.clone(),
+            gate: gate.clone(),
             link,
             status,
             process,
@@ -192,14 +191,16 @@ impl ServerHandle {
         let wiring = Wiring {
             events,
             controls,
-            gate: caller.gate.clone(),
+            config,
+            gate,
             link: link_sender,
             status: status_sender,
             process: process_sender,
         };
-        let actor = Actor::new(dial, name, config, options, wiring);
+        let actor = Actor::new(dial, name, options, wiring);
         ServerHandle {
             caller,
+            config: config_sender,
             task: tokio::spawn(actor.run()),
             _stop: stop,
         }
@@ -212,6 +213,17 @@ impl ServerHandle {
     /// How it is now.
     pub fn status(&self) -> Status {
         self.caller.status()
+    }
+
+    /// Takes over what the running connection does not depend on; the rest is for another handle. Calls that have
+    /// begun keep their limits.
+    pub fn configure(&self, config: ServerConfig) {
+        self.caller.gate.set_limit(config.max_concurrency);
+        let former = self.config.send_replace(Arc::new(config));
+        if self.config.borrow().connect_timeout > former.connect_timeout {
+            // It may be what the server was waiting for.
+            self.caller.controls.wake.notify_one();
+        }
     }
 
     /// Ends the server's process, if there is one, and starts anew with all attempts. Calls in flight are lost.

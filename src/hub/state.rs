@@ -272,6 +272,9 @@ impl State {
             self.snapshot.servers.get_mut(server)
         {
             *used = Arc::new(config.clone());
+            if let Some(handle) = self.handles.get(server) {
+                handle.configure(config.clone());
+            }
             self.list(server, "config");
         }
     }
