@@ -231,6 +231,13 @@ impl ServerHandle {
         self.caller.controls.restart.notify_one();
     }
 
+    /// Lets no new call in and waits until those that run have ended, at most so long.
+    pub async fn retire(&self, grace: Duration) {
+        self.caller.gate.close();
+        // The rest is lost when the server is stopped.
+        let _ = timeout(grace, self.caller.gate.empty()).await;
+    }
+
     /// Ends the server and waits until nothing of it is left, or until it has taken too long.
     pub async fn stop(self) {
         self.caller.controls.stop.cancel();

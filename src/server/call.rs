@@ -128,17 +128,17 @@ impl Caller {
 
     /// Waits in the queue of the server's calls.
     async fn enter(&self, limit: Option<Duration>, deadline: Instant) -> Result<Pass<'_>, CallEnd> {
-        let reason = match timeout_at(deadline, self.gate.enter()).await {
+        let problem = match timeout_at(deadline, self.gate.enter()).await {
             Ok(Some(pass)) => return Ok(pass),
-            Ok(None) => return Err(self.unavailable()),
+            Ok(None) => "is being ended, as its configuration has changed".to_owned(),
             Err(_) => {
                 let limit = limit.unwrap_or_default().as_secs_f64();
                 format!("was busy with other calls for {limit} s (the caller's limit)")
             }
         };
         Err(CallEnd::Unavailable {
-            message: format!("server `{}` {reason}; the call was not sent", self.name),
-            // It is running, so it may be tried again at once.
+            message: format!("server `{}` {problem}; the call was not sent", self.name),
+            // Neither says that it would be in vain.
             retry_in: Some(Duration::ZERO),
         })
     }
