@@ -41,6 +41,7 @@ use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use crate::catalog::listing::{Dropped, ListedTool};
 use crate::config::{ServerConfig, TransportConfig};
@@ -154,6 +155,7 @@ impl ServerHandle {
                     shim: options.shim.clone(),
                     environment: options.environment.clone(),
                     secrets: options.secrets.clone(),
+                    given_up: TaskTracker::new(),
                 };
                 ServerHandle::spawn_with(dial, name, config, options, events)
             }

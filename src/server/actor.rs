@@ -347,10 +347,14 @@ impl<D: Dial> Actor<D> {
 
     async fn former_process_is_gone(&self) {
         let process = self.wiring.process.borrow().clone();
-        if let Some(process) = process {
-            process.begin_stop();
-            let _ = timeout(LEAVE_LIMIT, process.gone()).await;
-        }
+        let gone = async {
+            if let Some(process) = process {
+                process.begin_stop();
+                process.gone().await;
+            }
+            self.dial.gone().await;
+        };
+        let _ = timeout(LEAVE_LIMIT, gone).await;
     }
 
     fn publish(&self, state: ServerState, retry_at: Option<Instant>) {
