@@ -2,7 +2,7 @@
 
 use crate::search::fields::{Limits, N_FIELDS, Weighing};
 
-/// Everything that was measured; see `benches/` and `examples/rank.rs` for how.
+/// Everything that was measured; `examples/rank.rs` is how.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
     /// In the order of [`crate::search::fields::Field`].
@@ -16,10 +16,35 @@ pub(super) struct Weights {
     pub prefix: f32,
     /// What a word counts that differs from an unknown query word by one letter.
     pub typo: f32,
+    /// How much more a word counts that is asked for several times, by the logarithm of how often.
+    pub repetition: f32,
+    /// What a filler word counts of another one, in a query of at least so many words.
+    pub filler: f32,
+    pub filler_from: usize,
+    /// A part of a query has at least so many words, and a query that is cut in parts at least so many in all.
+    pub part_from: usize,
+    pub parts_from: usize,
+    /// How much the best part counts against the whole query.
+    pub part: f32,
+    /// How much name, description and parameters count for the direction of a tool, however long they are.
+    pub directions: [f32; 3],
+    /// How much the words count against the meaning: at least, for each word of the query, at most.
+    pub words_base: f32,
+    pub words_slope: f32,
+    pub words_least: f32,
+    pub words_most: f32,
+    /// The tools whose names are compared with the query, and by which servers are compared.
+    pub pool: usize,
     /// What a tool gains whose name the query covers whole.
     pub name_coverage: f32,
+    /// The cosine from which on a query's word covers a bit of another one in a name.
+    pub alike_from: f32,
     /// What the tools of the best server gain.
     pub server: f32,
+    /// The best tools of a server that count for it.
+    pub tools_of_a_server: u32,
+    /// What a tool gains by an alias that is the whole query; by one that is a part of it, that part.
+    pub alias: f32,
 }
 
 impl Default for Weights {
@@ -36,9 +61,10 @@ impl Default for Weights {
                 field(1.0, 0.4, 20.0),
                 field(1.4, 0.4, 4.5),
                 field(0.25, 0.2, 25.0),
+                field(2.0, 0.0, 3.0),
             ],
             limits: Limits {
-                description: 300,
+                description: 400,
                 parameter_text: 200,
                 parameter_texts: 2000,
             },
@@ -46,8 +72,23 @@ impl Default for Weights {
             synonym: 0.12,
             prefix: 0.5,
             typo: 0.4,
-            name_coverage: 0.5,
-            server: 0.7,
+            repetition: 0.3,
+            filler: 0.5,
+            filler_from: 6,
+            part_from: 4,
+            parts_from: 8,
+            part: 0.4,
+            directions: [1.0, 1.0, 0.3],
+            words_base: 0.3,
+            words_slope: 0.03,
+            words_least: 0.35,
+            words_most: 0.8,
+            pool: 50,
+            name_coverage: 0.4,
+            alike_from: 0.1,
+            server: 0.2,
+            tools_of_a_server: 3,
+            alias: 1.0,
         }
     }
 }
