@@ -6,10 +6,12 @@ use std::sync::Arc;
 use crate::catalog::{Tool, Tools};
 use crate::config::ToolSearchConfig;
 use crate::names::ServerName;
+use crate::search::encoder::semantic::{Key, Semantic};
 use crate::search::layer::{Layer, Statistics};
 use crate::search::rank::Shelf;
 use crate::search::weights::Weights;
 
+pub mod encoder;
 pub mod fields;
 mod layer;
 mod lexicon;
@@ -123,14 +125,35 @@ impl Index {
         res
     }
 
+    /// Every tool with the key of the text by which a sentence encoder knows it. The first call makes the keys.
+    pub fn keyed_tools(&self) -> impl Iterator<Item = (&Key, &Arc<Tool>)> {
+        let segments = self.host.segments.iter().chain(&self.servers.segments);
+        segments.flat_map(|segment| segment.keys().iter().zip(&segment.tools))
+    }
+
     /// The tools for a query, best first; equal scores in the order of server and name.
     pub fn search(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Answer {
+        self.search_with(query, limit, admit, None)
+    }
+
+    /// As `search`, with what a sentence encoder makes of the query and of the tools; without a word of its own where
+    /// the encoder does not know every tool yet.
+    pub fn search_with(
+        &self,
+        query: &str,
+        limit: usize,
+        admit: impl Fn(&Tool) -> bool,
+        semantic: Option<Semantic<'_>>,
+    ) -> Answer {
         let weights = &self.shared.weights;
         let statistics = Statistics::new([&self.host, &self.servers]);
         let shelf = Shelf::new(&statistics);
         let asked = query::parse(query, &statistics, weights);
         let mut scores = rank::lexical(&shelf, &asked, weights);
         rank::raise(&mut scores, &shelf, &asked, &statistics, weights);
+        if let Some(cosines) = semantic.and_then(|it| it.cosines(shelf.keys())) {
+            rank::mix(&mut scores, &cosines, weights.words_beside_sentences);
+        }
         let named = rank::named(&shelf, query);
         let others = rank::best(&scores, limit.saturating_mul(2).max(100))
             .into_iter()

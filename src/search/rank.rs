@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalog::Tool;
+use crate::search::encoder::semantic::Key;
 use crate::search::layer::Statistics;
 use crate::search::naming::{Called, Naming};
 use crate::search::query::Asked;
@@ -50,6 +51,11 @@ impl<'a> Shelf<'a> {
     fn place(&self, doc: Doc) -> (usize, usize) {
         let segment = self.starts.partition_point(|start| *start <= doc) - 1;
         (segment, (doc - self.starts[segment]) as usize)
+    }
+
+    /// The keys of all tools, in the order of docs.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.segments.iter().flat_map(|segment| segment.keys())
     }
 
     pub fn tool(&self, doc: Doc) -> &'a Arc<Tool> {
@@ -118,6 +124,15 @@ pub(super) fn lexical(shelf: &Shelf, asked: &[Asked], weights: &Weights) -> Vec<
         }
     }
     scores
+}
+
+/// Blends scores with cosines: each by its own best, the scores for so large a part.
+pub(super) fn mix(scores: &mut [f32], cosines: &[f32], part: f32) {
+    let best = |numbers: &[f32]| numbers.iter().copied().fold(1e-6, f32::max);
+    let (best_score, best_cosine) = (best(scores), best(cosines));
+    for (score, cosine) in scores.iter_mut().zip(cosines) {
+        *score = part * *score / best_score + (1.0 - part) * cosine.max(0.0) / best_cosine;
+    }
 }
 
 /// The best of those that have a score, best first.

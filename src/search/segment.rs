@@ -1,11 +1,12 @@
 //! The postings of one group of tools, built once and never changed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Tool, Tools};
 use crate::search::Group;
+use crate::search::encoder::semantic::{self, Key};
 use crate::search::fields::{self, N_FIELDS};
 use crate::search::naming::Names;
 use crate::search::weights::Weights;
@@ -25,6 +26,8 @@ pub(super) struct Segment {
     names: Box<[Term]>,
     /// The words of tool `t`'s name are `names[name_starts[t]..name_starts[t + 1]]`.
     name_starts: Box<[u32]>,
+    /// Made when a sentence encoder asks for them.
+    keys: OnceLock<Box<[Key]>>,
 }
 
 /// A word in a tool: how often and where it stands, in one number.
@@ -143,6 +146,7 @@ impl Segment {
             postings,
             names: names.into(),
             name_starts: name_starts.into(),
+            keys: OnceLock::new(),
         };
         (segment, words)
     }
@@ -174,6 +178,13 @@ impl Segment {
             .collect();
         res.sort_unstable();
         res
+    }
+
+    /// The keys of the tools' texts.
+    pub fn keys(&self) -> &[Key] {
+        let key = |tool: &Arc<Tool>| Key::of(&semantic::text(tool));
+        self.keys
+            .get_or_init(|| self.tools.iter().map(key).collect())
     }
 
     /// The words of a tool's own name.

@@ -20,6 +20,8 @@ pub(super) struct Weights {
     pub name_coverage: f32,
     /// What the tools of the best server gain.
     pub server: f32,
+    /// The part that words have in a score where a sentence encoder has the rest.
+    pub words_beside_sentences: f32,
 }
 
 impl Default for Weights {
@@ -48,6 +50,7 @@ impl Default for Weights {
             typo: 0.4,
             name_coverage: 0.5,
             server: 0.7,
+            words_beside_sentences: 0.35,
         }
     }
 }

@@ -1,0 +1,95 @@
+//! Which sentences mean nearly the same, by a small neural network (BERT, as all-MiniLM-L6-v2 is one)?
+//!
+//! Optional: the files of a model are handed in, none comes with the binary. All of it is plain arithmetic on the
+//! processor, in memory; whoever holds an [`Encoder`] decides when and where it runs.
+
+use crate::search::encoder::model::{Model, Shape};
+use crate::search::encoder::sentence::Sentence;
+use crate::search::encoder::tensors::Tensors;
+use crate::search::encoder::tokens::Tokenizer;
+
+mod matrix;
+mod model;
+pub mod semantic;
+pub mod sentence;
+mod tensors;
+mod tokens;
+
+/// Further words of a text are not read; so the cost of a text has a limit. The model was trained on texts this long.
+const MAX_TOKENS: usize = 128;
+
+/// A model that is ready to run.
+pub struct Encoder {
+    tokenizer: Tokenizer,
+    model: Model,
+}
+
+/// The contents of a model's files.
+pub struct Files<'a> {
+    /// `config.json`
+    pub config: &'a str,
+    /// `vocab.txt`
+    pub vocabulary: &'a str,
+    /// `model.safetensors`
+    pub weights: &'a [u8],
+}
+
+/// Why a model cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unsuited {
+    #[error("its `config.json` is not the JSON of a model's shape: {0}")]
+    Config(String),
+    #[error("its `{key}` is {found}, only {expected} is known here")]
+    Kind {
+        key: &'static str,
+        found: String,
+        expected: &'static str,
+    },
+    #[error("its `vocab.txt` has no `{0}`")]
+    Vocabulary(&'static str),
+    #[error("its vocabulary has {vocabulary} words, its weights are for {weights}")]
+    VocabularySize { vocabulary: usize, weights: usize },
+    #[error("its `model.safetensors` is damaged or no such file")]
+    Damaged,
+    #[error(
+        "its `model.safetensors` has no `{0}` of 32-bit numbers in the shape that `config.json` says"
+    )]
+    Tensor(String),
+}
+
+impl Encoder {
+    pub fn new(files: &Files<'_>) -> Result<Encoder, Unsuited> {
+        let shape = Shape::parse(files.config)?;
+        let tokenizer = Tokenizer::new(files.vocabulary)?;
+        if tokenizer.len() != shape.vocabulary {
+            return Err(Unsuited::VocabularySize {
+                vocabulary: tokenizer.len(),
+                weights: shape.vocabulary,
+            });
+        }
+        let model = Model::new(shape, &Tensors::parse(files.weights)?)?;
+        Ok(Encoder { tokenizer, model })
+    }
+
+    /// How many numbers a sentence of this model has.
+    pub fn width(&self) -> usize {
+        self.model.width()
+    }
+
+    /// What the texts say, each by itself; together they are quicker than one after the other.
+    pub fn encode<T: AsRef<str>>(&self, texts: &[T]) -> Vec<Sentence> {
+        let most = MAX_TOKENS.min(self.model.positions());
+        let tokens: Vec<Vec<u32>> = texts
+            .iter()
+            .map(|text| self.tokenizer.tokens(text.as_ref(), most))
+            .collect();
+        let vectors = self.model.run(&tokens);
+        vectors
+            .iter()
+            .map(|vector| Sentence::of_numbers(vector))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
