@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::catalog::{Tool, Tools};
 use crate::config::ToolSearchConfig;
 use crate::names::ServerName;
-use crate::search::encoder::semantic::{Key, Semantic};
+use crate::search::encoder::semantic::{Key, Semantic, Vectors};
 use crate::search::layer::{Layer, Statistics};
 use crate::search::rank::Shelf;
 use crate::search::weights::Weights;
@@ -131,6 +131,15 @@ impl Index {
         segments.flat_map(|segment| segment.keys().iter().zip(&segment.tools))
     }
 
+    /// Whether there is a vector for every tool. Quick: as long as nobody has made the keys, there is none.
+    pub fn is_covered_by(&self, vectors: &Vectors) -> bool {
+        let mut segments = self.host.segments.iter().chain(&self.servers.segments);
+        segments.all(|segment| {
+            let keys = segment.made_keys();
+            keys.is_some_and(|keys| keys.iter().all(|key| vectors.get(key).is_some()))
+        })
+    }
+
     /// The tools for a query, best first; equal scores in the order of server and name.
     pub fn search(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Answer {
         self.search_with(query, limit, admit, None)
@@ -151,7 +160,7 @@ impl Index {
         let asked = query::parse(query, &statistics, weights);
         let mut scores = rank::lexical(&shelf, &asked, weights);
         rank::raise(&mut scores, &shelf, &asked, &statistics, weights);
-        if let Some(cosines) = semantic.and_then(|it| it.cosines(shelf.keys())) {
+        if let Some(cosines) = semantic.and_then(|it| it.cosines(&shelf.keys()?)) {
             rank::mix(&mut scores, &cosines, weights.words_beside_sentences);
         }
         let named = rank::named(&shelf, query);

@@ -12,12 +12,13 @@ use crate::catalog::Tools;
 use crate::catalog::listing::{self, ListedTool};
 use crate::config;
 use crate::config::{Approval, ServerConfig, Trust};
+use crate::encoder;
 use crate::hub::session::Sessions;
 use crate::hub::{Command, Entry, Loaded, Notice, Reloaded, Snapshot, UnknownServer};
 use crate::names::{ServerName, ToolId};
 use crate::policy::Pin;
 use crate::search::{Group, Index, Options as SearchOptions};
-use crate::server::{Event, ListedTools, ServerHandle, ServerOptions};
+use crate::server::{Event, ListedTools, LogLevel, ServerHandle, ServerOptions};
 
 /// Changes of the catalog this close together are told to the host as one.
 const DEBOUNCE: Duration = Duration::from_millis(100);
@@ -31,6 +32,7 @@ pub struct State {
     /// Changes that the host was not told of yet.
     untold: Option<Untold>,
     options: ServerOptions,
+    encoder: Option<encoder::Handle>,
     events: mpsc::UnboundedSender<Event>,
     notices: mpsc::UnboundedSender<Notice>,
     /// Not a strong one: the hub ends when the last handle of it does.
@@ -59,6 +61,7 @@ impl State {
             listed: BTreeMap::new(),
             untold: None,
             options,
+            encoder: None,
             events,
             notices,
             commands,
@@ -121,7 +124,7 @@ impl State {
                     let message = format!("server `{server}`: {warning}");
                     let _ = self.notices.send(Notice::Log {
                         server: Some(server.clone()),
-                        level: crate::server::LogLevel::Warning,
+                        level: LogLevel::Warning,
                         message,
                     });
                 }
@@ -155,6 +158,9 @@ impl State {
         self.snapshot.problems = loaded.parsed.problems;
         if difference.tool_search_changed {
             self.index_anew();
+        }
+        if old_config.tool_search.encoder != new_config.tool_search.encoder {
+            self.encode_by(&new_config.tool_search.encoder);
         }
         let mut reloaded = Reloaded {
             unchanged: difference.unchanged,
@@ -335,6 +341,20 @@ impl State {
         self.snapshot.index = index;
     }
 
+    /// Starts the encoder that is configured in place of the one before.
+    fn encode_by(&mut self, config: &config::Encoder) {
+        let notices = self.notices.clone();
+        let complain = move |message: String| {
+            let _ = notices.send(Notice::Log {
+                server: None,
+                level: LogLevel::Warning,
+                message,
+            });
+        };
+        self.encoder = encoder::Handle::start(config, complain);
+        self.snapshot.encoder = self.encoder.as_ref().map(|it| it.reader().clone());
+    }
+
     fn changed(&mut self, server: &ServerName, reason: &'static str) {
         let due = Instant::now() + DEBOUNCE;
         let untold = self.untold.get_or_insert_with(|| Untold {
@@ -361,10 +381,14 @@ impl State {
     }
 
     fn publish(&self) {
+        if let Some(encoder) = &self.snapshot.encoder {
+            encoder.want(&self.snapshot.index);
+        }
         self.snapshots.send_replace(Arc::new(self.snapshot.clone()));
     }
 
     async fn stop(&mut self) {
+        self.encoder = None;
         let mut stopping = JoinSet::new();
         for (_, handle) in std::mem::take(&mut self.handles) {
             stopping.spawn(handle.stop());

@@ -3,6 +3,8 @@
 //! Optional: the files of a model are handed in, none comes with the binary. All of it is plain arithmetic on the
 //! processor, in memory; whoever holds an [`Encoder`] decides when and where it runs.
 
+use serde_json::{Map, Value};
+
 use crate::search::encoder::model::{Model, Shape};
 use crate::search::encoder::sentence::Sentence;
 use crate::search::encoder::tensors::Tensors;
@@ -28,6 +30,10 @@ pub struct Encoder {
 pub struct Files<'a> {
     /// `config.json`
     pub config: &'a str,
+    /// `1_Pooling/config.json`, which says how a text's vector is made of those of its tokens
+    pub pooling: Option<&'a str>,
+    /// `tokenizer_config.json`
+    pub tokenizer: Option<&'a str>,
     /// `vocab.txt`
     pub vocabulary: &'a str,
     /// `model.safetensors`
@@ -37,7 +43,7 @@ pub struct Files<'a> {
 /// Why a model cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuited {
-    #[error("its `config.json` is not the JSON of a model's shape: {0}")]
+    #[error("its configuration is not as expected: {0}")]
     Config(String),
     #[error("its `{key}` is {found}, only {expected} is known here")]
     Kind {
@@ -60,6 +66,8 @@ pub enum Unsuited {
 impl Encoder {
     pub fn new(files: &Files<'_>) -> Result<Encoder, Unsuited> {
         let shape = Shape::parse(files.config)?;
+        check(files.pooling, "pooling_mode_mean_tokens")?;
+        check(files.tokenizer, "do_lower_case")?;
         let tokenizer = Tokenizer::new(files.vocabulary)?;
         if tokenizer.len() != shape.vocabulary {
             return Err(Unsuited::VocabularySize {
@@ -91,5 +99,21 @@ impl Encoder {
     }
 }
 
+/// A member of a JSON file must be `true`; where there is no such file or member, it is.
+fn check(file: Option<&str>, key: &'static str) -> Result<(), Unsuited> {
+    let members: Map<String, Value> = serde_json::from_str(file.unwrap_or("{}"))
+        .map_err(|error| Unsuited::Config(error.to_string()))?;
+    match members.get(key) {
+        None | Some(Value::Bool(true)) => Ok(()),
+        Some(found) => Err(Unsuited::Kind {
+            key,
+            found: found.to_string(),
+            expected: "true",
+        }),
+    }
+}
+
+#[cfg(test)]
+pub mod small;
 #[cfg(test)]
 mod tests;

@@ -53,9 +53,10 @@ impl<'a> Shelf<'a> {
         (segment, (doc - self.starts[segment]) as usize)
     }
 
-    /// The keys of all tools, in the order of docs.
-    pub fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.segments.iter().flat_map(|segment| segment.keys())
+    /// The keys of all tools, in the order of docs; `None` where nobody has made them yet.
+    pub fn keys(&self) -> Option<Vec<&'a [Key]>> {
+        let keys = self.segments.iter().map(|segment| segment.made_keys());
+        keys.collect()
     }
 
     pub fn tool(&self, doc: Doc) -> &'a Arc<Tool> {

@@ -180,11 +180,16 @@ impl Segment {
         res
     }
 
-    /// The keys of the tools' texts.
+    /// The keys of the tools' texts; the first call makes them.
     pub fn keys(&self) -> &[Key] {
         let key = |tool: &Arc<Tool>| Key::of(&semantic::text(tool));
         self.keys
             .get_or_init(|| self.tools.iter().map(key).collect())
+    }
+
+    /// The keys, if they were made already.
+    pub fn made_keys(&self) -> Option<&[Key]> {
+        self.keys.get().map(|keys| &**keys)
     }
 
     /// The words of a tool's own name.

@@ -113,10 +113,12 @@ impl Shape {
 impl Model {
     pub fn new(shape: Shape, tensors: &Tensors<'_>) -> Result<Model, Unsuited> {
         let (width, inner) = (shape.width, shape.inner_width);
-        let weights = |name: &str, n_out: usize, n_in: usize| {
-            tensors.get(&format!("{name}.weight"), &[n_out, n_in])
+        let get = |name: &str, shape: &[usize]| -> Result<Vec<f32>, Unsuited> {
+            Ok(tensors.get(name, shape)?.collect())
         };
-        let bias = |name: &str, n_out: usize| tensors.get(&format!("{name}.bias"), &[n_out]);
+        let weights =
+            |name: &str, n_out: usize, n_in: usize| get(&format!("{name}.weight"), &[n_out, n_in]);
+        let bias = |name: &str, n_out: usize| get(&format!("{name}.bias"), &[n_out]);
         let linear = |name: &str, n_out: usize, n_in: usize| -> Result<Linear, Unsuited> {
             Ok(Linear::new(
                 n_in,
@@ -126,7 +128,7 @@ impl Model {
         };
         let norm = |name: &str| -> Result<Norm, Unsuited> {
             Ok(Norm {
-                weights: tensors.get(&format!("{name}.weight"), &[width])?,
+                weights: get(&format!("{name}.weight"), &[width])?,
                 bias: bias(name, width)?,
                 epsilon: shape.epsilon,
             })
@@ -148,14 +150,17 @@ impl Model {
                 outer_norm: norm(&name("output.LayerNorm"))?,
             })
         };
-        let words = weights("embeddings.word_embeddings", shape.vocabulary, width)?;
+        let words = tensors.get(
+            "embeddings.word_embeddings.weight",
+            &[shape.vocabulary, width],
+        )?;
         let mut places = weights("embeddings.position_embeddings", shape.positions, width)?;
         let kinds = weights("embeddings.token_type_embeddings", 2, width)?;
         for place in places.chunks_exact_mut(width) {
             add(place, &kinds[..width]);
         }
         Ok(Model {
-            words: words.iter().map(|number| halve(*number)).collect(),
+            words: words.map(halve).collect(),
             places: places.into(),
             norm: norm("embeddings.LayerNorm")?,
             layers: (0..shape.layers).map(layer).collect::<Result<_, _>>()?,
@@ -411,7 +416,7 @@ mod tests {
             ),
             (
                 ("num_attention_heads", 3.into()),
-                "its `config.json` is not the JSON of a model's shape: 3 heads do not share a width of 4",
+                "its configuration is not as expected: 3 heads do not share a width of 4",
             ),
         ];
         for (change, message) in refused {

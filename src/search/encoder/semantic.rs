@@ -66,10 +66,8 @@ impl Vectors {
 impl Semantic<'_> {
     /// The cosine of the query and each of the texts; `None` unless every one of them has a vector, for half a catalog
     /// would win over the other half.
-    pub(in crate::search) fn cosines<'k>(
-        &self,
-        keys: impl Iterator<Item = &'k Key>,
-    ) -> Option<Vec<f32>> {
+    pub(in crate::search) fn cosines(&self, keys: &[&[Key]]) -> Option<Vec<f32>> {
+        let keys = keys.iter().copied().flatten();
         keys.map(|key| Some(self.vectors.get(key)?.cosine(self.query)))
             .collect()
     }
@@ -165,7 +163,7 @@ mod tests {
                 query: &query,
                 vectors,
             };
-            semantic.cosines(keys.iter())
+            semantic.cosines(&[&keys[..1], &keys[1..]])
         };
         assert_eq!(cosines(&vectors), None);
         vectors.insert(keys[1], Arc::new(Sentence::of_numbers(&[0.0, 1.0])));
