@@ -20,7 +20,7 @@ use crate::search::encoder::semantic::{Semantic, Vectors};
 use crate::search::encoder::sentence::Sentence;
 
 mod cache;
-mod model;
+pub mod model;
 mod worker;
 
 /// How long a search waits for the vectors of its queries before it goes without: some ten times what they take.

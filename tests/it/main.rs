@@ -1,6 +1,7 @@
 //! Tests that look at toolcrib from outside, in one binary.
 
 mod codegen;
+mod encoder;
 mod endpoint;
 mod host;
 mod house;
