@@ -7,6 +7,7 @@ pub mod error;
 pub mod host;
 pub mod manage;
 pub mod methods;
+pub mod record;
 pub mod search;
 pub mod sidecar;
 pub mod source;

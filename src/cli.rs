@@ -62,11 +62,18 @@ fn obey(arguments: Arguments, output: &Output) -> anyhow::Result<ExitCode> {
         return Ok(Exit::WrongUsage.into());
     };
     let global = arguments.global;
+    let keeps_log = matches!(command, Command::Serve(_) | Command::Lsp);
+    let _log = match global.log_file {
+        // A command that runs for a moment keeps a log only for those who want one.
+        Some(_) if !keeps_log => Some(session::start_log(&global)?),
+        _ => None,
+    };
     let exit = match command {
         Command::DemoServer { name } => serve_demo(&name),
         Command::Schema(args) => commands::schema::run(&args, output),
         Command::Codegen(args) => commands::codegen::run(&args, output),
-        Command::Serve(args) => return wait_for(commands::serve::run(&global, args)),
+        Command::Serve(args) => return wait_for(commands::serve::serve(&global, args)),
+        Command::Lsp => return wait_for(commands::serve::lsp(&global)),
         Command::Tools(args) => wait_for(commands::tools::run(&global, args, output)),
         Command::Search(args) => wait_for(commands::search::run(&global, args, output)),
         Command::Describe(args) => wait_for(commands::describe::run(&global, args, output)),

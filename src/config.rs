@@ -12,7 +12,7 @@ mod parse;
 pub mod pointer;
 pub mod problem;
 mod read;
-mod secrets;
+pub mod secrets;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -41,6 +41,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::catalog::listing::{Dropped, ListedTool};
 use crate::config::{ServerConfig, TransportConfig};
 use crate::names::{ServerName, ToolName};
 use crate::server::actor::{Actor, Wiring};
@@ -310,28 +311,9 @@ pub enum ElicitMode {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedTools {
     pub tools: Vec<ListedTool>,
-    pub dropped: Vec<DroppedTool>,
+    pub dropped: Vec<Dropped>,
     pub warnings: Vec<String>,
     pub instructions: Option<String>,
-}
-
-/// A tool as its server describes it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedTool {
-    pub name: ToolName,
-    pub title: Option<String>,
-    pub description: Option<String>,
-    /// Always an object.
-    pub input_schema: Value,
-    /// `annotations`, `outputSchema`, `_meta` and whatever else came with it, as sent.
-    pub extra: Map<String, Value>,
-}
-
-/// A tool that cannot be used, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DroppedTool {
-    pub tool: String,
-    pub reason: String,
 }
 
 /// A call of a tool.
@@ -400,7 +382,7 @@ pub struct Status {
     /// The last failure, until the server is ready.
     pub error: Option<ServerError>,
     pub stderr_tail: Vec<String>,
-    pub dropped: Vec<DroppedTool>,
+    pub dropped: Vec<Dropped>,
     pub instructions: Option<String>,
 }
 

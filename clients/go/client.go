@@ -77,6 +77,7 @@ func Ptr[T any](value T) *T { return &value }
 type Client struct {
 	command *exec.Cmd
 	stdin   *os.File
+	reader  *reader
 	options Options
 	logger  *slog.Logger
 	info    InitializeResult
@@ -108,8 +109,8 @@ type outcome struct {
 
 // Spawn starts a sidecar and introduces the host to it. The context is for the start alone.
 //
-// The errors are ErrBinaryNotFound, *VersionError, or an *Error of kind configInvalid where the
-// configuration is not valid.
+// The errors are ErrBinaryNotFound, *VersionError, or an *Error of kind configNotFound. What is
+// wrong in a configuration is in Info().Problems.
 func Spawn(ctx context.Context, options Options) (*Client, error) {
 	if options.Handlers != nil && !announcesAny(options.Capabilities) {
 		return nil, errors.New("there are handlers, but Options.Capabilities announces none of them")
@@ -186,26 +187,22 @@ func (c *Client) start() error {
 		stdin.Close()
 		return fmt.Errorf("the sidecar could not be started: %w", err)
 	}
-	read := make(chan struct{})
-	go func() {
-		readLines(stdout, c.received)
-		stdout.Close()
-		close(read)
-	}()
+	c.reader = newReader(stdout)
+	go c.readInBackground()
 	go func() {
 		// The process is what counts: somebody else may hold its stdout open.
 		c.command.Wait()
 		close(c.exited)
 		select {
-		case <-read:
+		case <-c.reader.ended:
 		case <-time.After(200 * time.Millisecond):
-			stdout.Close()
 		}
 		state := c.command.ProcessState
 		c.lose(&ClosedError{How: "the sidecar has ended: " + state.String(), ExitStatus: state.ExitCode()})
+		stdout.Close()
 	}()
 	go func() {
-		<-read
+		<-c.reader.ended
 		select {
 		case <-c.exited:
 		case <-time.After(time.Second):
@@ -326,21 +323,25 @@ func (c *Client) call(ctx context.Context, method string, params any) (json.RawM
 	if err := c.send(ctx, message{ID: rawID, Method: method, Params: params}); err != nil {
 		return nil, err
 	}
-	select {
-	case outcome := <-answer:
-		return outcome.result, outcome.err
-	case <-c.lost:
-		// The answer may have come with the end.
+	for {
 		select {
 		case outcome := <-answer:
 			return outcome.result, outcome.err
-		default:
-			return nil, c.why
+		case <-c.lost:
+			// The answer may have come with the end.
+			select {
+			case outcome := <-answer:
+				return outcome.result, outcome.err
+			default:
+				return nil, c.why
+			}
+		case <-ctx.Done():
+			// Sent by a goroutine, so that a sidecar that does not read cannot hold this up.
+			go c.send(context.Background(), message{Method: "$/cancelRequest", Params: map[string]json.RawMessage{"id": rawID}})
+			return nil, ctx.Err()
+		case <-c.reader.token:
+			c.lead(ctx, func() bool { return len(answer) > 0 })
 		}
-	case <-ctx.Done():
-		// Sent by a goroutine, so that a sidecar that does not read cannot hold this up.
-		go c.send(context.Background(), message{Method: "$/cancelRequest", Params: map[string]json.RawMessage{"id": rawID}})
-		return nil, ctx.Err()
 	}
 }
 
@@ -357,10 +358,8 @@ func (c *Client) send(ctx context.Context, m message) error {
 		return ctx.Err()
 	case <-c.lost:
 	}
-	select {
-	case <-c.lost:
+	if c.isLost() {
 		return c.why
-	default:
 	}
 	if ctx.Done() != nil {
 		expired := make(chan struct{})
@@ -386,11 +385,24 @@ func (c *Client) send(ctx context.Context, m message) error {
 	return nil
 }
 
-func (c *Client) received(line []byte) {
+func (c *Client) isLost() bool {
+	select {
+	case <-c.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// received says whether the line was an answer.
+func (c *Client) received(line []byte) bool {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return false
+	}
 	var m received
 	if err := json.Unmarshal(line, &m); err != nil {
 		c.logger.Warn("a line of the sidecar is not a message", "error", err)
-		return
+		return false
 	}
 	hasID := len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null"))
 	switch {
@@ -408,6 +420,7 @@ func (c *Client) received(line []byte) {
 	default:
 		c.told(*m.Method, m.Params)
 	}
+	return m.Method == nil
 }
 
 func (c *Client) answered(m *received, hasID bool) {
@@ -520,6 +533,7 @@ func (c *Client) lose(err error) {
 	c.closing = true
 	c.why = err
 	close(c.lost)
+	c.reader.interrupt()
 	for _, cancel := range c.questions {
 		cancel()
 	}

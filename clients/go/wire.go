@@ -1,12 +1,10 @@
 package toolcrib
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // maxMessage is the size from which on the sidecar skips messages unread.
@@ -90,24 +88,4 @@ func encode(m message) ([]byte, error) {
 		return nil, fmt.Errorf("a message of %d bytes: the sidecar takes up to %d", len(line), maxMessage)
 	}
 	return append(line, '\n'), nil
-}
-
-// readLines calls take with every line that has something in it, until the end of the stream.
-func readLines(stream io.Reader, take func(line []byte)) {
-	reader := bufio.NewReaderSize(stream, 64<<10)
-	for {
-		line, err := reader.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			var rest []byte
-			whole := bytes.Clone(line)
-			rest, err = reader.ReadBytes('\n')
-			line = append(whole, rest...)
-		}
-		if err != nil {
-			return
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			take(line)
-		}
-	}
 }

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::api::dispatch::Turn;
 use crate::api::methods::Approve;
-use crate::api::sidecar::Sidecar;
 use crate::api::types::{ApprovalDecision, ApproveParams, DispatchParams};
 use crate::api::wire;
 use crate::catalog::Tool;
@@ -16,7 +15,6 @@ use crate::policy::{self, Pin, Verdict};
 
 /// `Err` holds what the model reads of the refusal. Without an answer nothing is approved.
 pub async fn pass(
-    sidecar: &Sidecar,
     turn: &Turn<'_>,
     params: &DispatchParams,
     tool: &Tool,
@@ -32,7 +30,7 @@ pub async fn pass(
         Verdict::Deny { reason } => return Err(denied(&reason)),
         Verdict::Ask { reason } => reason,
     };
-    let host = sidecar.host();
+    let host = turn.sidecar.host();
     if !host.can_approve() {
         return Err(denied(&format!(
             "{reason}, and there is nobody to ask for approval"

@@ -30,6 +30,7 @@ const LATE_TOOL_LIMIT: Duration = Duration::from_secs(15);
 
 /// Everything that one call is answered from.
 pub struct Turn<'a> {
+    pub sidecar: &'a Sidecar,
     pub hub: &'a Hub,
     pub snapshot: Arc<Snapshot>,
     pub session_id: &'a str,
@@ -103,7 +104,12 @@ pub async fn dispatch(
 ) -> Result<DispatchResult, ApiError> {
     let started = Instant::now();
     let hub = sidecar.hub().await;
-    let mut turn = turn(hub, params.session_id.as_deref().unwrap_or_default()).await;
+    let mut turn = turn(
+        sidecar,
+        hub,
+        params.session_id.as_deref().unwrap_or_default(),
+    )
+    .await;
     let mut resolution = turn.resolve(&params.name, params.arguments.as_ref());
     if let Some(waited) = wait_for_late_tool(&turn, &params, &resolution).await {
         turn.snapshot = waited;
@@ -117,7 +123,7 @@ pub async fn dispatch(
             arguments,
             bridged,
         }) => {
-            hub.change_session(turn.session_id, Change::Called);
+            called(&turn, &tool);
             let bridge = bridged.then_some(BridgeTool::ToolCall);
             return Ok(DispatchResult::Host(HostCall {
                 tool: wire::tool_ref(&tool),
@@ -126,9 +132,9 @@ pub async fn dispatch(
             }));
         }
         Resolution::Mcp(call) => {
-            hub.change_session(turn.session_id, Change::Called);
+            called(&turn, &call.tool);
             let bridge = call.bridged.then_some(CoreBridge::Call);
-            run(sidecar, &turn, &params, call).await.through(bridge)
+            run(&turn, &params, call).await.through(bridge)
         }
         Resolution::Problem(problem) => Answered {
             tool: problem.tool.clone(),
@@ -159,6 +165,7 @@ pub async fn dispatch(
 /// Tells what `dispatch` would do. Nothing is started, sent or remembered.
 pub async fn resolve(sidecar: &Sidecar, params: ResolveParams) -> Result<ResolveResult, ApiError> {
     let turn = turn(
+        sidecar,
         sidecar.hub().await,
         params.session_id.as_deref().unwrap_or_default(),
     )
@@ -199,9 +206,10 @@ pub async fn resolve(sidecar: &Sidecar, params: ResolveParams) -> Result<Resolve
     )
 }
 
-async fn turn<'a>(hub: &'a Hub, session_id: &'a str) -> Turn<'a> {
+async fn turn<'a>(sidecar: &'a Sidecar, hub: &'a Hub, session_id: &'a str) -> Turn<'a> {
     let session = hub.session(session_id).await;
     Turn {
+        sidecar,
         hub,
         snapshot: hub.snapshot(),
         session_id,
@@ -274,12 +282,15 @@ async fn wait_for_late_tool(
     }
 }
 
-async fn run(
-    sidecar: &Sidecar,
-    turn: &Turn<'_>,
-    params: &DispatchParams,
-    call: ToolCall,
-) -> Answered {
+/// Counts the call, and keeps it as what the searches before it were for.
+fn called(turn: &Turn<'_>, tool: &Tool) {
+    turn.hub.change_session(turn.session_id, Change::Called);
+    if let Some(recorder) = turn.sidecar.recorder() {
+        recorder.called(turn.session_id, tool.exposed.as_str());
+    }
+}
+
+async fn run(turn: &Turn<'_>, params: &DispatchParams, call: ToolCall) -> Answered {
     let ToolCall {
         tool, arguments, ..
     } = call;
@@ -297,11 +308,10 @@ async fn run(
         );
         return Answered::of_tool(Outcome::Error, output::error(&reason), &tool);
     };
-    if let Err(refused) = approval::pass(sidecar, turn, params, &tool, id, config, &arguments).await
-    {
+    if let Err(refused) = approval::pass(turn, params, &tool, id, config, &arguments).await {
         return Answered::of_tool(Outcome::Refused, refused, &tool);
     }
-    let end = send(sidecar, params, caller, id, arguments).await;
+    let end = send(turn.sidecar, params, caller, id, arguments).await;
     finish(turn, &tool, end).await
 }
 

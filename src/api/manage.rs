@@ -126,6 +126,9 @@ pub async fn close_session(
     params: CloseSessionParams,
 ) -> Result<EmptyResult, ApiError> {
     let hub = sidecar.hub().await;
+    if let Some(recorder) = sidecar.recorder() {
+        recorder.closed(&params.session_id);
+    }
     if hub.close_session(&params.session_id).await {
         Ok(EmptyResult {})
     } else {

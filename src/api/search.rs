@@ -63,6 +63,15 @@ pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
     );
     let content = search_result(&found, call.list, searchable, &counted, hit_tokens);
     turn.hub.change_session(turn.session_id, Change::Searched);
+    if let Some(recorder) = turn.sidecar.recorder() {
+        for (query, answer) in &answers {
+            let shown = answer
+                .hits
+                .iter()
+                .map(|hit| hit.tool.exposed.as_str().to_owned());
+            recorder.searched(turn.session_id, query, shown.collect());
+        }
+    }
     Answered::new(Outcome::Ok, content).through(Some(BridgeTool::Search))
 }
 

@@ -8,6 +8,7 @@ use tokio::sync::{OnceCell, mpsc, watch};
 
 use crate::api::host::Host;
 use crate::api::methods::{Elicit, Log, Sample, ServerStatusChanged, ToolsChanged};
+use crate::api::record::Recorder;
 use crate::api::source::Source;
 use crate::api::types::*;
 use crate::api::wire;
@@ -20,6 +21,8 @@ pub struct StartOptions {
     pub config: Source,
     /// The program that supervises servers: normally this one.
     pub shim: PathBuf,
+    /// Where searches and the calls that follow are kept, if anywhere.
+    pub recorder: Option<Recorder>,
 }
 
 /// Everything behind the methods. Cheap to clone.
@@ -35,6 +38,7 @@ struct Inner {
     /// How the configuration was found, to find it again.
     source: watch::Sender<Source>,
     shim: PathBuf,
+    recorder: Option<Recorder>,
     host: Host,
     started: Instant,
 }
@@ -45,6 +49,7 @@ impl Sidecar {
             hub: OnceCell::new(),
             source: watch::Sender::new(options.config),
             shim: options.shim,
+            recorder: options.recorder,
             host,
             started: Instant::now(),
         };
@@ -55,6 +60,10 @@ impl Sidecar {
 
     pub fn host(&self) -> &Host {
         &self.inner.host
+    }
+
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.inner.recorder.as_ref()
     }
 
     pub fn uptime(&self) -> Duration {
@@ -105,6 +114,9 @@ impl Sidecar {
     pub async fn stop(&self) {
         if let Some(hub) = self.inner.hub.get() {
             hub.stop().await;
+        }
+        if let Some(recorder) = self.recorder() {
+            recorder.finish().await;
         }
     }
 

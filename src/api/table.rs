@@ -68,6 +68,7 @@ mod tests {
         let options = StartOptions {
             config: Source::Search,
             shim: "toolcrib".into(),
+            recorder: None,
         };
         let table = methods(Sidecar::new(options, Host::nobody()));
         let mut bound: Vec<_> = table.method_names().collect();

@@ -199,19 +199,11 @@ fn running(
     let dropped: Vec<_> = status
         .dropped
         .iter()
+        .chain(by_catalog.into_iter().flat_map(|it| it.iter()))
         .map(|it| types::DroppedTool {
             tool: it.tool.clone(),
             reason: it.reason.clone(),
         })
-        .chain(
-            by_catalog
-                .into_iter()
-                .flat_map(|it| it.iter())
-                .map(|it| types::DroppedTool {
-                    tool: it.tool.clone(),
-                    reason: it.reason.clone(),
-                }),
-        )
         .collect();
     types::ServerStatus {
         state: match status.state {

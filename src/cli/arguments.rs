@@ -23,15 +23,17 @@ Examples:
   toolcrib call mcp_github_get_me '{}'            call a tool as a model would
   toolcrib serve                                  speak JSON-RPC with an agent on stdin and stdout
 
-Exit status: 0 fine, 1 the tool or the search said no, 2 wrong usage, 3 the configuration is invalid,
-4 a server could not be reached, 5 refused by policy."
+Exit status:
+  0 fine                             3 the configuration is invalid
+  1 the tool or the search said no   4 a server could not be reached
+  2 wrong usage                      5 refused by policy"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    pub global: Global,
     /// Print the version.
     #[arg(long, short = 'V')]
     pub version: bool,
+    #[command(flatten)]
+    pub global: Global,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -42,10 +44,10 @@ pub struct Global {
     /// Configuration file, YAML or JSON, instead of the one that is found.
     #[arg(long, global = true, value_name = "PATH")]
     pub config: Option<PathBuf>,
-    /// Write the log to this file; a new one is begun every day.
+    /// Write the log to this file, instead of one a day in the folder for logs.
     #[arg(long, global = true, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
-    /// The least important messages that are logged: error, warn, info, debug or trace.
+    /// What is logged: a level, or directives such as `info,toolcrib::server=trace`.
     #[arg(long, global = true, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
     /// Text for people, or JSON for programs.
@@ -81,6 +83,12 @@ Examples:
   toolcrib serve --log-file toolcrib.log --log-level debug
       see what happens meanwhile; stdout holds the protocol and nothing else")]
     Serve(Serve),
+    /// Speak LSP with an editor about the configuration file.
+    #[command(after_help = "\
+Examples:
+  toolcrib lsp
+      what an editor spawns to show mistakes while you type")]
+    Lsp,
     /// List all tools of all servers and what their schemas cost.
     #[command(after_help = "\
 Examples:
@@ -114,8 +122,10 @@ Examples:
   toolcrib call mcp_github_get_me --format json
       the whole answer: outcome, content blocks, how long it took
 
-Exit status: 0 the tool answered, 1 it said that it failed, 2 the arguments do not fit it,
-4 its server could not be reached, 5 policy refused the call and it was not sent.")]
+Exit status:
+  0 the tool answered          4 its server could not be reached
+  1 it said that it failed     5 policy refused the call, which was not sent
+  2 the arguments do not fit")]
     Call(Call),
     /// Start all servers and show how they are.
     #[command(after_help = "\
@@ -173,6 +183,9 @@ pub struct Serve {
     /// How messages are told apart; `auto` looks at the first byte of the host.
     #[arg(long, value_name = "FRAMING", default_value = "auto")]
     pub framing: FramingArgument,
+    /// Append each search and the tool that was called next to this file, one JSON object a line, for `toolcrib eval`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

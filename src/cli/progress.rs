@@ -31,7 +31,7 @@ pub async fn show_while_starting(hub: &Hub, wait: impl Future<Output = ()>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut line = LiveLine {
         is_live,
-        is_shown: false,
+        shown: String::new(),
     };
     tokio::pin!(wait);
     loop {
@@ -68,24 +68,27 @@ fn text(servers: &[ServerStatus]) -> Option<String> {
 /// A line of a terminal that is written over, and gone at the end.
 struct LiveLine {
     is_live: bool,
-    is_shown: bool,
+    shown: String,
 }
 
 impl LiveLine {
     fn show(&mut self, text: &str) {
-        if !self.is_live {
-            complain(text);
+        if self.shown == text {
             return;
         }
-        // Whoever closed standard error does not want to know.
-        let _ = write!(io::stderr(), "\r\x1b[2K{text}");
-        self.is_shown = true;
+        text.clone_into(&mut self.shown);
+        if self.is_live {
+            // Whoever closed standard error does not want to know.
+            let _ = write!(io::stderr(), "\r\x1b[2K{text}");
+        } else {
+            complain(text);
+        }
     }
 }
 
 impl Drop for LiveLine {
     fn drop(&mut self) {
-        if self.is_shown {
+        if self.is_live && !self.shown.is_empty() {
             let _ = write!(io::stderr(), "\r\x1b[2K");
         }
     }

@@ -19,8 +19,9 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::complain;
 use crate::cli::progress;
 use crate::cli::render::{answer, problems, status};
-use crate::config_file::{self, Place};
+use crate::config_file::{self, Nowhere, Place};
 use crate::hub::{Hub, Loaded};
+use crate::logging::{self, Logging};
 
 /// What servers may take beyond their own limit before nobody waits for them any more.
 const GRACE: Duration = Duration::from_secs(5);
@@ -39,6 +40,15 @@ pub fn source(global: &Global) -> Source {
     }
 }
 
+/// Starts the log; to be kept until the end.
+pub fn start_log(global: &Global) -> Result<Logging, Failure> {
+    let options = logging::Options {
+        level: global.log_level.clone(),
+        file: global.log_file.clone(),
+    };
+    logging::start(&options).map_err(|error| Failure::new(Exit::WrongUsage, error.to_string()))
+}
+
 /// The program that supervises servers: this one.
 pub fn shim() -> anyhow::Result<PathBuf> {
     env::current_exe().context("cannot tell where this program is")
@@ -46,29 +56,38 @@ pub fn shim() -> anyhow::Result<PathBuf> {
 
 /// Reads the configuration. One that is not there or has errors ends the command.
 pub fn load(source: &Source) -> anyhow::Result<Loaded> {
-    let invalid = |text: String| Failure::new(Exit::ConfigInvalid, text);
-    if let Source::Search = source
-        && let Place::Nowhere(nowhere) = config_file::locate(None)
-    {
-        let hint = "name one by `--config PATH`, or see `toolcrib demo`, which needs none";
-        return Err(invalid(format!("{nowhere}\n{hint}")).into());
+    if let Some(nowhere) = nowhere(source) {
+        let text = format!("{nowhere}\n`toolcrib demo` needs none");
+        return Err(Failure::new(Exit::ConfigInvalid, text).into());
     }
     let loaded = source
         .load()
-        .map_err(|error| invalid(error.problem().message))?;
+        .map_err(|error| Failure::new(Exit::ConfigInvalid, error.problem().message))?;
     if loaded.parsed.has_errors() {
         let problems = wire::problems(&loaded.parsed.problems);
-        return Err(invalid(problems::text(&file_name(&loaded), &problems)).into());
+        let text = problems::text(&file_name(&loaded), &problems);
+        let text = format!("the configuration cannot be used\n{text}");
+        return Err(Failure::new(Exit::ConfigInvalid, text).into());
     }
     Ok(loaded)
 }
 
-/// What to call a configuration in front of people.
-pub fn file_name(loaded: &Loaded) -> String {
-    match &loaded.path {
-        Some(path) => path.display().to_string(),
-        None => "configuration".to_owned(),
+/// Where was looked in vain, if a configuration was looked for.
+pub fn nowhere(source: &Source) -> Option<Nowhere> {
+    match (source, config_file::locate(None)) {
+        (Source::Search, Place::Nowhere(nowhere)) => Some(nowhere),
+        _ => None,
     }
+}
+
+/// What to call a configuration in front of people: from the current folder, where it is in there.
+pub fn file_name(loaded: &Loaded) -> String {
+    let Some(path) = &loaded.path else {
+        return "configuration".to_owned();
+    };
+    let here = env::current_dir().unwrap_or_default();
+    let shown = path.strip_prefix(here).unwrap_or(path);
+    shown.display().to_string()
 }
 
 /// Starts all servers, does the work, and stops all servers, also when the person interrupts.
@@ -78,9 +97,12 @@ pub async fn with_servers<T>(
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let loaded = load(&source)?;
+    // From here on a signal is heard, so that no server is started that is not stopped.
+    let interrupted = interruption();
     let options = StartOptions {
         config: source.clone(),
         shim: shim()?,
+        recorder: None,
     };
     let sidecar = Sidecar::new(options, host);
     // Nobody else has started it, so it takes the configuration.
@@ -91,21 +113,24 @@ pub async fn with_servers<T>(
     };
     let result = tokio::select! {
         result = work(&session) => result,
-        exit = interrupted() => Err(Failure::new(exit, "interrupted").into()),
+        exit = interrupted => Err(Failure::new(exit, "interrupted").into()),
     };
     session.sidecar.stop().await;
     result
 }
 
-/// Waits for Ctrl-C or SIGTERM; for ever where neither can be waited for.
-pub async fn interrupted() -> Exit {
-    let wait = async |kind: SignalKind| match signal(kind) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = wait(SignalKind::interrupt()) => Exit::Interrupted,
-        () = wait(SignalKind::terminate()) => Exit::Terminated,
+/// Waits for Ctrl-C or SIGTERM, from the moment of the call on; for ever where they cannot be waited for.
+pub fn interruption() -> impl Future<Output = Exit> {
+    let interrupt = signal(SignalKind::interrupt());
+    let terminate = signal(SignalKind::terminate());
+    async {
+        let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => Exit::Interrupted,
+            _ = terminate.recv() => Exit::Terminated,
+        }
     }
 }
 

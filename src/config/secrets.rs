@@ -105,7 +105,7 @@ impl Found {
             head.eq_ignore_ascii_case(scheme).then_some(scheme.len())
         });
         let bare = &value[scheme.unwrap_or(0)..];
-        let secret = scheme.is_some() || looks_secret(name) && !is_path(value);
+        let secret = scheme.is_some() || is_secret_name(name) && !is_path(value);
         if secret {
             self.add(bare);
         } else {
@@ -132,7 +132,7 @@ impl Found {
         let query = rest.split_once('?').map_or("", |(_, query)| query);
         for parameter in query.split(['&', '#']) {
             if let Some((name, value)) = parameter.split_once('=')
-                && looks_secret(name)
+                && is_secret_name(name)
             {
                 self.add(value);
             }
@@ -140,7 +140,8 @@ impl Found {
     }
 }
 
-fn looks_secret(name: &str) -> bool {
+/// Whether what has this name is a secret: a variable, an option, a header or a parameter.
+pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase();
     SECRET_NAMES.iter().any(|part| name.contains(part))
         || name == "pat"

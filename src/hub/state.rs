@@ -9,14 +9,16 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::catalog::Tools;
-use crate::catalog::listing::{self, ListedTool};
+use crate::catalog::listing;
 use crate::config;
 use crate::config::{Approval, ServerConfig, Trust};
 use crate::encoder;
 use crate::hub::session::Sessions;
 use crate::hub::{Command, Entry, Loaded, Notice, Reloaded, Snapshot, UnknownServer};
+use crate::logging;
 use crate::names::{ServerName, ToolId};
 use crate::policy::Pin;
+use crate::redact::Redactor;
 use crate::search::{Group, Index, Options as SearchOptions};
 use crate::server::{Event, ListedTools, LogLevel, ServerHandle, ServerOptions};
 
@@ -152,6 +154,7 @@ impl State {
         let old_config = self.snapshot.config.clone();
         let new_config = Arc::new(loaded.parsed.config);
         let difference = config::diff(&old_config, &new_config);
+        logging::hide(Redactor::new(new_config.secrets()));
         self.snapshot.config = new_config.clone();
         self.snapshot.config_revision += 1;
         self.snapshot.config_path = loaded.path;
@@ -299,14 +302,9 @@ impl State {
         ) else {
             return;
         };
-        let tools = listed.tools.iter().map(|tool| ListedTool {
-            name: tool.name.as_str().to_owned(),
-            title: tool.title.clone(),
-            description: tool.description.clone(),
-            input_schema: tool.input_schema.clone(),
-            extra: tool.extra.clone(),
+        let listing = listing::build(server, listed.tools.clone(), |name| {
+            config.tools.admits(name)
         });
-        let listing = listing::build(server, tools.collect(), |name| config.tools.admits(name));
         if self.snapshot.catalog.lists(server, &listing) {
             return;
         }

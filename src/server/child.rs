@@ -15,7 +15,7 @@ use crate::server::environment::{self, Environment};
 use crate::server::error::{ConnectError, ErrorKind};
 use crate::server::process::{Exit, Process, ProcessKeeper};
 use crate::server::program::{self, Program};
-use crate::server::redact::Secrets;
+use crate::server::redact::redactor;
 use crate::server::tail::Tail;
 
 /// How long a server may take to end by itself once its input is closed.
@@ -44,7 +44,7 @@ impl Dial for ChildDial {
         let secrets = {
             let pairs = environment.iter();
             let pairs = pairs.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-            Secrets::of(&self.config, pairs)
+            redactor(&self.config, pairs)
         };
         let program = program::find(&self.config, environment)?;
         let tail = Tail::new(secrets);

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::names::ToolName;
+use crate::catalog::listing::{Dropped, ListedTool};
+use crate::server::ToolAnswer;
 use crate::server::repair;
 use crate::server::tail::{clean, cut};
-use crate::server::{DroppedTool, ListedTool, ToolAnswer};
 
 /// One page of `tools/list`.
 pub struct Page {
-    pub tools: Vec<Result<ListedTool, DroppedTool>>,
+    pub tools: Vec<Result<ListedTool, Dropped>>,
     pub next: Option<String>,
 }
 
@@ -55,8 +55,8 @@ pub fn page(result: Value) -> Result<Page, String> {
 }
 
 /// Reads one tool. Only its name is needed.
-fn tool(n: usize, value: Value) -> Result<ListedTool, DroppedTool> {
-    let nameless = |reason: String| DroppedTool {
+fn tool(n: usize, value: Value) -> Result<ListedTool, Dropped> {
+    let nameless = |reason: String| Dropped {
         tool: format!("#{}", n + 1),
         reason,
     };
@@ -74,7 +74,7 @@ fn tool(n: usize, value: Value) -> Result<ListedTool, DroppedTool> {
         }
         None => return Err(nameless("it has no name".to_owned())),
     };
-    let dropped = |reason: String| DroppedTool {
+    let dropped = |reason: String| Dropped {
         tool: cut(&clean(&name), 200),
         reason,
     };
@@ -96,7 +96,7 @@ fn tool(n: usize, value: Value) -> Result<ListedTool, DroppedTool> {
     // Whatever else it brings is kept as it is; only what could not be read is left out.
     members.retain(|_, value| !repair::is_clipped(value));
     Ok(ListedTool {
-        name: ToolName::new(&name),
+        name,
         title,
         description,
         input_schema,

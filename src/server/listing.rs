@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
+use crate::catalog::listing::{Dropped, ListedTool};
 use crate::server::connection::Connection;
 use crate::server::decode;
 use crate::server::mcp::{Failure, METHOD_NOT_FOUND};
 use crate::server::outbox::SendError;
 use crate::server::tail::cut;
 use crate::server::wire::Ticket;
-use crate::server::{DroppedTool, ListedTool};
 
 const MAX_PAGES: usize = 200;
 const MAX_TOOLS: usize = 10_000;
@@ -27,7 +27,7 @@ const MAX_DROPPED: usize = 100;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
     pub tools: Vec<ListedTool>,
-    pub dropped: Vec<DroppedTool>,
+    pub dropped: Vec<Dropped>,
     pub warnings: Vec<String>,
 }
 
@@ -129,14 +129,14 @@ impl Collector {
         }
         let is_repeated_page = self.listing.tools.contains(&tool);
         if !is_repeated_page {
-            self.drop(DroppedTool {
+            self.drop(Dropped {
                 tool: cut(tool.name.as_str(), 200),
                 reason: "another tool of this server has the same name".to_owned(),
             });
         }
     }
 
-    fn drop(&mut self, dropped: DroppedTool) {
+    fn drop(&mut self, dropped: Dropped) {
         if self.listing.dropped.len() < MAX_DROPPED {
             self.listing.dropped.push(dropped);
         } else {
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(listing.tools.len(), 1);
         assert_eq!(
             listing.dropped,
-            [DroppedTool {
+            [Dropped {
                 tool: "a".to_owned(),
                 reason: "another tool of this server has the same name".to_owned()
             }]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::server::redact::Secrets;
+use crate::redact::Redactor;
 
 const MAX_LINES: usize = 200;
 const MAX_BYTES: usize = 32 << 10;
@@ -20,12 +20,12 @@ const SUMMARY_LINES: usize = 5;
 #[derive(Clone, Default)]
 pub struct Tail {
     lines: Arc<Mutex<VecDeque<String>>>,
-    secrets: Arc<Secrets>,
+    secrets: Arc<Redactor>,
     drained: CancellationToken,
 }
 
 impl Tail {
-    pub fn new(secrets: Secrets) -> Tail {
+    pub fn new(secrets: Redactor) -> Tail {
         Tail {
             lines: Arc::default(),
             secrets: Arc::new(secrets),
@@ -35,7 +35,7 @@ impl Tail {
 
     /// Adds a line, cleaned and cut.
     pub fn push(&self, line: &str) {
-        let line = cut(&self.secrets.hide(&clean(line)), MAX_LINE);
+        let line = cut(&self.secrets.redact(&clean(line)), MAX_LINE);
         if line.trim().is_empty() {
             return;
         }
@@ -48,7 +48,7 @@ impl Tail {
 
     /// The text without the secrets that the server was given.
     pub fn hide_secrets(&self, text: &str) -> String {
-        self.secrets.hide(text)
+        self.secrets.redact(text).into_owned()
     }
 
     pub fn lines(&self) -> Vec<String> {

@@ -10,7 +10,7 @@ const ROWS: &[(&str, &[&str])] = &[
         "core",
         &[
             "names", "text", "redact", "config", "tokens", "schema", "search", "catalog", "policy",
-            "bridge", "assembly", "output",
+            "bridge", "assembly", "call", "output",
         ],
     ),
     (

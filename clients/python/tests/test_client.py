@@ -108,7 +108,7 @@ def test_many_threads_call_at_once_and_are_not_mixed_up(client: Toolcrib) -> Non
 
 def test_quick_call_passes_a_slow_one(client: Toolcrib) -> None:
     slow: list[Any] = []
-    thread = threading.Thread(target=lambda: slow.append(call(client, "slow", {"seconds": 0.5})))
+    thread = threading.Thread(target=lambda: slow.append(call(client, "slow", {"seconds": 1.5})))
     thread.start()
     call(client, "echo")
     assert slow == []
@@ -119,7 +119,7 @@ def test_quick_call_passes_a_slow_one(client: Toolcrib) -> None:
 def test_reading_goes_on_when_the_reading_thread_leaves(client: Toolcrib) -> None:
     """The thread that waits longest reads on for the others, and so in turn."""
     done: list[float] = []
-    lengths = [0.3, 0.1, 0.2]
+    lengths = [1.0, 0.2, 0.6]
     threads = [
         threading.Thread(target=lambda length=length: done.append(call(client, "slow", {"seconds": length}) and length))
         for length in lengths

@@ -93,7 +93,7 @@ export class Toolcrib extends Requests implements AsyncDisposable {
    * `handlers` are what it may ask: only what is there is offered.
    *
    * Throws `BinaryNotFoundError`, `VersionMismatchError`, or an `RpcError` whose `kind` is
-   * `configInvalid` where the configuration is not valid.
+   * `configNotFound`. What is wrong in a configuration is in `info.problems`.
    */
   static async spawn(options: SpawnOptions = {}, handlers: Handlers = {}): Promise<Toolcrib> {
     const binary = findBinary(options.binary);

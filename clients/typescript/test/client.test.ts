@@ -22,7 +22,7 @@ import {
   type SpawnOptions,
 } from "../src/index.js";
 
-const MOCK = join(import.meta.dirname, "../../../testing/mock_sidecar.py");
+const MOCK = process.env["TOOLCRIB_MOCK"] ?? join(import.meta.dirname, "../../../testing/mock_sidecar.py");
 
 process.on("warning", () => {});
 process.env["NODE_NO_WARNINGS"] = "1";

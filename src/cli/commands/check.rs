@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::api::host::Host;
 use crate::api::manage;
-use crate::api::source::Source;
 use crate::api::types::{Problem, ServerStatus};
 use crate::api::wire;
 use crate::cli::arguments::{Check, Global, OutputFormat};
@@ -12,8 +11,8 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
 use crate::cli::progress::show_while_starting;
 use crate::cli::render;
-use crate::cli::session::{file_name, source, with_servers};
-use crate::config_file::{self, Place};
+use crate::cli::session::{file_name, nowhere, source, with_servers};
+use crate::config::Parsed;
 use crate::hub::Loaded;
 
 /// What is printed as JSON.
@@ -29,14 +28,18 @@ struct Checked {
 
 pub async fn run(global: &Global, args: Check, output: &Output) -> anyhow::Result<Exit> {
     let source = source(global);
-    if let Source::Search = source
-        && let Place::Nowhere(nowhere) = config_file::locate(None)
-    {
+    if let Some(nowhere) = nowhere(&source) {
         return Err(Failure::new(Exit::ConfigInvalid, nowhere.to_string()).into());
     }
     let loaded = match source.load() {
         Ok(loaded) => loaded,
-        Err(error) => return Err(Failure::new(Exit::ConfigInvalid, error.problem().message).into()),
+        Err(error) => Loaded {
+            path: global.config.clone(),
+            parsed: Parsed {
+                problems: vec![error.problem()],
+                ..Parsed::default()
+            },
+        },
     };
     let mut checked = Checked {
         config_path: loaded.path.as_deref().map(wire::path),

@@ -96,11 +96,12 @@ impl Page<'_> {
             grouped(catalog.tools).into(),
             grouped(catalog.tokens).into(),
         ]);
-        let servers = self.walk.servers.len();
-        heading(&format!("1. {servers} MCP servers are started, each a process of its own"))
-            + &table.text(INDENT, None)
+        let servers = counted(self.walk.servers.len() as u64, "MCP server");
+        heading(&format!(
+            "1. The tools of {servers}, each a process of its own"
+        )) + &table.text(INDENT, None)
             + &self.prose(
-                "Sent as they are, the schemas of all tools cost that many tokens in every call of a model.",
+                "Sent as they are, their schemas cost that many tokens in every call of a model.",
             )
     }
 
@@ -157,21 +158,14 @@ impl Page<'_> {
     fn hooks(&self) -> String {
         let walk = self.walk;
         let mut text = heading("4. Hooks and approvals see the real tool, never the bridge");
+        text += &self.prose(
+            "Before it runs hooks, an agent asks toolcrib what a call comes to. For `calendar` the configuration says \
+             `approval: ask`, and nobody answers here, so the call is not sent.",
+        );
         let asked = arguments(walk.resolve.params.arguments.as_ref());
-        text += &self.line("resolve", &walk.resolve.params.name, &asked);
-        if let Some(tool) = &walk.resolve.result.tool {
-            let server = tool.server.as_deref().unwrap_or_default();
-            let hint = match tool
-                .annotations
-                .as_ref()
-                .and_then(|hints| hints["destructiveHint"].as_bool())
-            {
-                Some(true) => ", which says of itself that it destroys",
-                _ => "",
-            };
-            let given = Value::Object(walk.resolve.result.arguments.clone());
-            text += &self.indented(&format!("{} of {server}{hint}, with {given}", tool.name));
-        }
+        let asked = format!("{} {asked}", walk.resolve.params.name);
+        text += &self.line("agent", "resolve", &asked);
+        text += &self.indented(&resolved(&walk.resolve.result));
         text += &self.call(&walk.refused.params);
         text += &self.answer(&walk.refused.result);
         text
@@ -185,8 +179,7 @@ impl Page<'_> {
                 &format!("{} still run", counted(n_left as u64, "process")),
             ),
         };
-        let servers = self.walk.servers.len();
-        heading(&format!("5. The {servers} servers are stopped, {left}"))
+        heading(&format!("5. All servers are stopped, {left}"))
             + &self.prose("Next: `toolcrib --help`, then a configuration with your own servers and `toolcrib check`.")
     }
 
@@ -256,6 +249,21 @@ impl Page<'_> {
     fn room(&self) -> usize {
         self.columns.saturating_sub(2 * INDENT.len()).max(20)
     }
+}
+
+/// The real tool of a call, and what it says of itself.
+fn resolved(result: &ResolveResult) -> String {
+    let Some(tool) = &result.tool else {
+        return "no tool".to_owned();
+    };
+    let arguments = Value::Object(result.arguments.clone());
+    let server = tool.server.as_deref().unwrap_or("the host");
+    let hints = tool.annotations.as_ref();
+    let hint = match hints.and_then(|hints| hints["destructiveHint"].as_bool()) {
+        Some(true) => " (destructive)",
+        _ => "",
+    };
+    format!("{} {arguments} of {server}{hint}", tool.name)
 }
 
 fn heading(text: &str) -> String {

@@ -44,7 +44,8 @@ class Toolcrib(Requests):
     Raises:
         BinaryNotFound: There is nothing to start.
         VersionMismatch: The sidecar speaks another revision of the contract.
-        RpcError: The configuration is not valid (`kind` is `configInvalid`), or not there.
+        RpcError: There is no such configuration (`kind` is `configNotFound`). What is wrong
+            in one is in `info.problems`.
     """
 
     __slots__ = ("__weakref__", "_audience", "_connection", "_finalizer", "info")

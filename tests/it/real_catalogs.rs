@@ -1,79 +1,23 @@
 //! The pure core on what real servers list, where their lists lie beside this repository.
 
-use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use serde_json::{Map, Value};
-use toolcrib::assembly::{Mode, Request, assemble};
-use toolcrib::catalog::listing::{ListedTool, build};
 use toolcrib::catalog::scope::Scope;
 use toolcrib::catalog::view::View;
 use toolcrib::catalog::{Catalog, Tool};
-use toolcrib::config::{ToolSearchConfig, ToolSearchMode};
-use toolcrib::names::{ServerName, ToolId};
+use toolcrib::names::ToolId;
 use toolcrib::schema::Format;
 use toolcrib::schema::refs;
 
-fn lists() -> Option<Vec<(ServerName, Vec<ListedTool>)>> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/catalogs");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: there are no lists of real servers in ../shared/catalogs");
-        return None;
-    };
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    files.sort();
-    let mut lists = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|end| end == "json"))
-    {
-        let name = file.file_stem().unwrap().to_string_lossy();
-        let value: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-        let tools = value["tools"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(listed)
-            .collect();
-        lists.push((ServerName::new(&name).unwrap(), tools));
-    }
-    Some(lists)
-}
-
-fn listed(tool: &Value) -> ListedTool {
-    let mut members = tool.as_object().unwrap().clone();
-    let mut text = |key| {
-        members
-            .shift_remove(key)
-            .and_then(|value| value.as_str().map(str::to_owned))
-    };
-    let (name, title, description) = (text("name").unwrap(), text("title"), text("description"));
-    let input_schema = members.shift_remove("inputSchema").unwrap_or_default();
-    ListedTool {
-        name,
-        title,
-        description,
-        input_schema,
-        extra: members,
-    }
-}
+use crate::catalogs;
 
 /// All of them in one, built once for all tests.
 fn catalog() -> Option<&'static Catalog> {
-    static CATALOG: LazyLock<Option<Catalog>> = LazyLock::new(|| lists().map(joined));
+    static CATALOG: LazyLock<Option<Catalog>> =
+        LazyLock::new(|| catalogs::lists().map(catalogs::joined));
     CATALOG.as_ref()
-}
-
-fn joined(lists: Vec<(ServerName, Vec<ListedTool>)>) -> Catalog {
-    lists
-        .into_iter()
-        .fold(Catalog::default(), |catalog, (server, tools)| {
-            let listing = build(&server, tools, |_| true);
-            catalog.with_server(&server, listing)
-        })
 }
 
 /// Everything in a schema that some model API is known to refuse.
@@ -192,7 +136,7 @@ fn every_model_api_takes_every_tool() {
 fn mcp_passes_on_what_the_server_sent() {
     let Some(catalog) = catalog() else { return };
     let mut changed = Vec::new();
-    for (server, tools) in lists().unwrap() {
+    for (server, tools) in catalogs::lists().unwrap() {
         for sent in tools
             .iter()
             .filter(|sent| sent.input_schema["type"] == "object")
@@ -236,102 +180,4 @@ fn every_schema_can_be_checked_and_every_name_found() {
         catalog.tools().len(),
         start.elapsed()
     );
-}
-
-#[test]
-#[ignore = "measures; run it in a release build"]
-fn prints_what_it_costs() {
-    let Some(lists) = lists() else { return };
-    let start = Instant::now();
-    let listings: Vec<_> = lists
-        .into_iter()
-        .map(|(server, tools)| {
-            let listing = build(&server, tools, |_| true);
-            (server, listing)
-        })
-        .collect();
-    eprintln!("build all: {:?}", start.elapsed());
-    let start = Instant::now();
-    let n = listings.len() as u32;
-    let mut catalog = Catalog::default();
-    let mut last = None;
-    for (server, listing) in listings {
-        last = Some((server.clone(), listing.clone()));
-        catalog = catalog.with_server(&server, listing);
-    }
-    eprintln!("add {n} servers one by one: {:?}", start.elapsed());
-    let (server, listing) = last.unwrap();
-    let start = Instant::now();
-    for _ in 0..10 {
-        catalog = catalog.with_server(&server, listing.clone());
-    }
-    eprintln!(
-        "replace one server: {:?} each; {} tools, {} tokens, {} warnings",
-        start.elapsed() / 10,
-        catalog.tools().len(),
-        catalog.tokens(),
-        catalog.warnings().len()
-    );
-    let scope = Scope::compile(None, None, Some(&["mcp_*_delete*".to_owned()])).unwrap();
-    for mode in [ToolSearchMode::Off, ToolSearchMode::On] {
-        for (format, scope) in [
-            (Format::Openai, &Scope::default()),
-            (Format::Openai, &scope),
-            (Format::Anthropic, &Scope::default()),
-        ] {
-            let config = ToolSearchConfig {
-                enabled: mode,
-                ..ToolSearchConfig::default()
-            };
-            let view = View {
-                catalog: &catalog,
-                host: &[],
-                scope,
-                bridged: false,
-            };
-            let request = Request {
-                view,
-                config: &config,
-                format,
-                context_length: None,
-                pinned: None,
-            };
-            let start = Instant::now();
-            assemble(&request);
-            let first = start.elapsed();
-            let start = Instant::now();
-            let assembly = assemble(&request);
-            eprintln!(
-                "{:?} {}: first {first:?}, then {:?}, {} bytes",
-                assembly.decision.mode,
-                format.as_str(),
-                start.elapsed(),
-                assembly.tools.len()
-            );
-            assert_eq!(
-                assembly.decision.mode == Mode::Bridged,
-                mode == ToolSearchMode::On
-            );
-        }
-    }
-    let view = View {
-        catalog: &catalog,
-        host: &[],
-        scope: &Scope::default(),
-        bridged: true,
-    };
-    let start = Instant::now();
-    let _ = view.resolve_name("github_make_new_issue");
-    eprintln!("unknown name: {:?}", start.elapsed());
-    let mut kinds = std::collections::BTreeMap::new();
-    for warning in catalog.warnings() {
-        let entry = kinds
-            .entry(warning.kind.as_str())
-            .or_insert((0, Vec::new()));
-        entry.0 += 1;
-        if entry.1.len() < 8 {
-            entry.1.push(&warning.message);
-        }
-    }
-    eprintln!("{kinds:#?}");
 }
