@@ -23,9 +23,6 @@ mod cache;
 pub mod model;
 mod worker;
 
-/// How long a search waits for the vectors of its queries before it goes without: some ten times what they take.
-const QUERY_LIMIT: Duration = Duration::from_millis(250);
-
 /// A running encoder; dropping it ends its thread after the few texts that it is at.
 pub struct Handle {
     reader: Reader,
@@ -120,8 +117,13 @@ impl Reader {
     /// What the queries say, to search the index with.
     ///
     /// `None` where a tool's vector is not made yet, which is then asked for, or where the processor is too busy to
-    /// read the queries in time: so a search never waits for longer than it usually takes.
-    pub async fn meanings(&self, index: &Index, queries: &[String]) -> Option<Meanings> {
+    /// read the queries in time.
+    pub async fn meanings(
+        &self,
+        index: &Index,
+        queries: &[String],
+        limit: Duration,
+    ) -> Option<Meanings> {
         let known = self.known.borrow().clone();
         let Some(known) = known.filter(|known| index.is_covered_by(&known.vectors)) else {
             self.want(index);
@@ -129,7 +131,7 @@ impl Reader {
         };
         let (encoder, queries) = (known.encoder.clone(), queries.to_vec());
         let work = tokio::task::spawn_blocking(move || encoder.encode(&queries));
-        match timeout(QUERY_LIMIT, work).await {
+        match timeout(limit, work).await {
             Ok(Ok(sentences)) => Some(Meanings { known, sentences }),
             Ok(Err(error)) => {
                 tracing::error!(%error, "the sentence encoder failed on a query");

@@ -82,13 +82,13 @@ async fn a_search_goes_without_until_every_tool_has_its_vector() {
     let tools = index(&["open_door", "close_window"]);
     let queries = ["open".to_owned(), "window".to_owned()];
     // Nobody has read these tools before, so there cannot be anything yet; and asking is what has them read.
-    assert!(reader.meanings(&tools, &queries).await.is_none());
+    assert!(reader.meanings(&tools, &queries, LIMIT).await.is_none());
     assert!(reader.covers(&tools, LIMIT).await);
-    let meanings = reader.meanings(&tools, &queries).await.unwrap();
+    let meanings = reader.meanings(&tools, &queries, LIMIT).await.unwrap();
     assert!(meanings.of(0).is_some() && meanings.of(1).is_some() && meanings.of(2).is_none());
 
     let more = index(&["open_door", "close_window", "open_window"]);
-    assert!(reader.meanings(&more, &queries).await.is_none());
+    assert!(reader.meanings(&more, &queries, LIMIT).await.is_none());
     assert!(reader.covers(&more, LIMIT).await);
 }
 
@@ -102,7 +102,7 @@ async fn with_meanings_a_search_finds_tools_that_share_no_word_with_the_query() 
     let query = "closes doors".to_owned();
     let meanings = handle
         .reader()
-        .meanings(&tools, &[query.clone()])
+        .meanings(&tools, &[query.clone()], LIMIT)
         .await
         .unwrap();
     let blank = "unrelated".to_owned();
@@ -190,7 +190,7 @@ async fn a_missing_model_is_complained_of_once_and_the_search_goes_on() {
     assert!(
         handle
             .reader()
-            .meanings(&tools, &["open".to_owned()])
+            .meanings(&tools, &["open".to_owned()], LIMIT)
             .await
             .is_none()
     );
