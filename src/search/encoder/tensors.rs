@@ -58,6 +58,9 @@ impl<'a> Tensors<'a> {
         name: &str,
         shape: &[usize],
     ) -> Result<impl Iterator<Item = f32> + use<'a>, Unsuited> {
+        let size = shape
+            .iter()
+            .try_fold(size_of::<f32>(), |size, it| size.checked_mul(*it));
         let whole_name = format!("bert.{name}");
         let entry = self
             .entries
@@ -66,7 +69,7 @@ impl<'a> Tensors<'a> {
         let bytes = entry
             .filter(|entry| entry.dtype == "F32" && entry.shape == shape)
             .and_then(|entry| self.numbers.get(entry.data_offsets.0..entry.data_offsets.1))
-            .filter(|bytes| bytes.len() == shape.iter().product::<usize>() * 4)
+            .filter(|bytes| Some(bytes.len()) == size)
             .ok_or_else(|| Unsuited::Tensor(name.to_owned()))?;
         let (numbers, _) = bytes.as_chunks::<4>();
         Ok(numbers.iter().map(|it| f32::from_le_bytes(*it)))
@@ -88,6 +91,7 @@ mod tests {
         "a": {"dtype": "F32", "shape": [2, 1], "data_offsets": [4, 12]},
         "half": {"dtype": "F16", "shape": [2], "data_offsets": [0, 4]},
         "far": {"dtype": "F32", "shape": [2], "data_offsets": [8, 16]},
+        "vast": {"dtype": "F32", "shape": [9223372036854775808, 2], "data_offsets": [0, 0]},
         "lies": {"dtype": "F32", "shape": [3], "data_offsets": [0, 4]},
         "bert.b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}"#;
 
@@ -105,6 +109,7 @@ mod tests {
             ("half", &[2]),
             ("far", &[2]),
             ("lies", &[3]),
+            ("vast", &[1 << 63, 2]),
             ("c", &[1]),
         ] {
             let missing = Err(Unsuited::Tensor(name.to_owned()));
