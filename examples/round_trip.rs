@@ -1,6 +1,7 @@
 //! Measures round trips over the Rust client of the example beside it.
 
 #[path = "host/sidecar.rs"]
+#[expect(dead_code, reason = "a host uses more of it")]
 mod sidecar;
 
 use std::future::Future;

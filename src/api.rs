@@ -8,6 +8,7 @@ pub mod host;
 pub mod manage;
 pub mod methods;
 pub mod record;
+pub mod run;
 pub mod search;
 pub mod sidecar;
 pub mod source;

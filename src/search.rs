@@ -6,21 +6,31 @@ use std::sync::Arc;
 use crate::catalog::{Tool, Tools};
 use crate::config::ToolSearchConfig;
 use crate::names::ServerName;
+use crate::search::alias::Alias;
 use crate::search::encoder::semantic::{Key, Semantic, Vectors};
+use crate::search::explain::Explanation;
 use crate::search::layer::{Layer, Statistics};
-use crate::search::rank::Shelf;
+use crate::search::outcome::Outcome;
 use crate::search::weights::Weights;
 
+mod alias;
 pub mod encoder;
+pub mod explain;
 pub mod fields;
+mod languages;
 mod layer;
 mod lexicon;
+pub mod measure;
 pub mod naming;
+mod outcome;
 mod query;
 mod rank;
+mod score;
 mod segment;
 mod synonyms;
-pub mod vectors;
+pub mod trial;
+mod vectors;
+mod verdict;
 mod weights;
 mod words;
 
@@ -34,6 +44,7 @@ pub struct Index {
 
 struct Shared {
     options: Options,
+    aliases: Vec<Alias>,
     weights: Weights,
 }
 
@@ -64,16 +75,18 @@ pub enum Group {
 }
 
 /// The best tools for a query, and whether they are likely to be what was meant.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub hits: Vec<Hit>,
     pub verdict: Verdict,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     pub tool: Arc<Tool>,
+    /// 1.7 or more for a tool that the query names; up to 1 for others, and more by an alias.
     pub score: f32,
+    /// Whether it is probably not what was meant.
     pub weak: bool,
 }
 
@@ -82,7 +95,7 @@ pub enum Verdict {
     Good,
     /// There are hits, but probably none is what was meant.
     Weak,
-    /// No tool has anything to do with the query.
+    /// No tool has anything to do with the query, or there are none.
     Nothing,
 }
 
@@ -98,14 +111,19 @@ impl Index {
     }
 
     fn weighed(options: Options, weights: Weights) -> Index {
+        let aliases = alias::parse(&options.aliases);
         Index {
-            shared: Arc::new(Shared { options, weights }),
+            shared: Arc::new(Shared {
+                options,
+                aliases,
+                weights,
+            }),
             host: Arc::default(),
             servers: Arc::default(),
         }
     }
 
-    /// The index with these tools in place of those that the group had.
+    /// The index with these tools in place of those that the group had. No other group's postings are touched.
     pub fn with(&self, group: Group, tools: &Tools, _instructions: Option<&str>) -> Index {
         self.replace(&group, Some(tools))
     }
@@ -121,8 +139,17 @@ impl Index {
             Group::Host => &mut res.host,
             Group::Server(_) => &mut res.servers,
         };
-        *layer = Arc::new(layer.replace(group, tools, &self.shared.weights));
+        let Shared {
+            options, weights, ..
+        } = &*self.shared;
+        *layer = Arc::new(layer.replace(group, tools, options, weights));
         res
+    }
+
+    /// All tools, in the order of equal scores.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        let segments = self.host.segments.iter().chain(&self.servers.segments);
+        segments.flat_map(|segment| &segment.tools)
     }
 
     /// Every tool with the key of the text by which a sentence encoder knows it. The first call makes the keys.
@@ -140,13 +167,15 @@ impl Index {
         })
     }
 
-    /// The tools for a query, best first; equal scores in the order of server and name.
+    /// The admitted tools for a query, best first; equal scores in the order of server and name.
+    ///
+    /// A word that no tool has takes nothing away: the rest of the query decides.
     pub fn search(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Answer {
         self.search_with(query, limit, admit, None)
     }
 
-    /// As `search`, with what a sentence encoder makes of the query and of the tools; without a word of its own where
-    /// the encoder does not know every tool yet.
+    /// As `search`, with what a sentence encoder makes of the query and the tools; by words alone where it does not
+    /// know every tool.
     pub fn search_with(
         &self,
         query: &str,
@@ -154,36 +183,15 @@ impl Index {
         admit: impl Fn(&Tool) -> bool,
         semantic: Option<Semantic<'_>>,
     ) -> Answer {
-        let weights = &self.shared.weights;
         let statistics = Statistics::new([&self.host, &self.servers]);
-        let shelf = Shelf::new(&statistics);
-        let asked = query::parse(query, &statistics, weights);
-        let mut scores = rank::lexical(&shelf, &asked, weights);
-        rank::raise(&mut scores, &shelf, &asked, &statistics, weights);
-        if let Some(cosines) = semantic.and_then(|it| it.cosines(&shelf.keys()?)) {
-            rank::mix(&mut scores, &cosines, weights.words_beside_sentences);
-        }
-        let named = rank::named(&shelf, query);
-        let others = rank::best(&scores, limit.saturating_mul(2).max(100))
-            .into_iter()
-            .filter(|doc| named.iter().all(|(_, named)| named != doc))
-            .map(|doc| (doc, scores[doc as usize]));
-        let hits: Vec<Hit> = named
-            .iter()
-            .map(|(naming, doc)| (*doc, 1000.0 - *naming as u8 as f32))
-            .chain(others)
-            .filter(|(doc, _)| admit(shelf.tool(*doc)))
-            .take(limit)
-            .map(|(doc, score)| Hit {
-                tool: shelf.tool(doc).clone(),
-                score,
-                weak: false,
-            })
-            .collect();
-        Answer {
-            hits,
-            verdict: Verdict::Good,
-        }
+        Outcome::find(query, limit, admit, semantic, &self.shared, &statistics).answer()
+    }
+
+    /// The same ranking, and what each hit owes to which rule.
+    pub fn explain(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Explanation {
+        let statistics = Statistics::new([&self.host, &self.servers]);
+        let outcome = Outcome::find(query, limit, admit, None, &self.shared, &statistics);
+        Explanation::of(&outcome, &self.shared)
     }
 }
 
@@ -193,6 +201,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use crate::catalog::Origin;
+    use crate::catalog::memo::Memo;
     use crate::names::{ExposedName, ToolId};
 
     use super::*;
@@ -237,7 +246,7 @@ mod tests {
                 extra: Map::new(),
                 deferrable: true,
                 tokens: 0,
-                memo: Default::default(),
+                memo: Memo::default(),
             }));
         }
         res
@@ -270,15 +279,15 @@ mod tests {
     fn an_unknown_word_never_empties_the_answer() {
         check(
             "please create github issue",
-            expect!["github_create_issue github_list_issues tracker_save_issue"],
+            expect!["github_create_issue github_list_issues github_search_repos"],
         );
         check(
             "file a bug report on github",
-            expect!["github_list_issues github_search_repos github_create_issue"],
+            expect!["github_list_issues github_create_issue github_search_repos"],
         );
         check(
             "mcp github list issues",
-            expect!["github_list_issues tracker_list_issues github_create_issue"],
+            expect!["github_list_issues github_create_issue tracker_list_issues"],
         );
     }
 
@@ -286,16 +295,16 @@ mod tests {
     fn a_word_may_be_misspelt_or_cut_short() {
         check(
             "creat isue",
-            expect!["github_create_issue calendar_createEvent tracker_save_issue"],
+            expect!["calendar_createEvent github_create_issue tracker_save_issue"],
         );
-        check("cal", expect![["calendar_createEvent"]]);
+        check("cal", expect!["calendar_createEvent"]);
     }
 
     #[test]
     fn stop_words_do_not_decide() {
         check(
             "the issue",
-            expect!["github_create_issue tracker_list_issues github_list_issues"],
+            expect!["tracker_save_issue tracker_list_issues github_list_issues"],
         );
     }
 
@@ -334,9 +343,12 @@ mod tests {
 
     #[test]
     fn words_of_any_script_are_found() {
-        check("lonekorning", expect![["payroll_run_payroll"]]);
-        check("天气", expect![["weather_weather_zh"]]);
-        check("погода", expect![[""]]);
+        check("lonekorning", expect!["payroll_run_payroll"]);
+        check(
+            "天气",
+            expect!["weather_weather_zh calendar_createEvent payroll_run_payroll"],
+        );
+        check("погода", expect![""]);
     }
 
     #[test]
@@ -365,15 +377,10 @@ mod tests {
         let github = Group::Server(ServerName::new("github").unwrap());
         let new = tools("github/fork: Copy a repository")[&github].clone();
         let replaced = old.with(github.clone(), &new.into(), None);
-        assert_eq!(
-            found(&replaced, "github create issue fork"),
-            "github_fork tracker_save_issue tracker_list_issues"
-        );
-        assert_eq!(found(&replaced.without(&github), "fork repository"), "");
-        assert_eq!(
-            found(&old, "fork repository"),
-            "github_search_repos github_list_issues github_create_issue"
-        );
+        assert!(found(&replaced, "github create issue fork").contains("github_fork"));
+        assert!(!found(&replaced, "create github issue").contains("github_create_issue"));
+        assert!(!found(&replaced.without(&github), "fork repository").contains("github"));
+        assert!(found(&old, "fork repository").starts_with("github_search_repos"));
     }
 
     #[test]
@@ -399,5 +406,100 @@ mod tests {
                 .server()
                 .is_some_and(|server| server.as_str() == "tracker")
         }));
+    }
+
+    #[test]
+    fn a_query_that_means_nothing_here_finds_nothing() {
+        let answer = index(TOOLS).search("zzgrmpf qqxyz", 5, |_| true);
+        assert_eq!((answer.hits.len(), answer.verdict), (0, Verdict::Nothing));
+        let empty = Index::new(Options::default());
+        assert_eq!(empty.search("issue", 5, |_| true).verdict, Verdict::Nothing);
+        assert_eq!(
+            index(TOOLS).search("", 5, |_| true).verdict,
+            Verdict::Nothing
+        );
+    }
+
+    #[test]
+    fn answers_that_lack_what_is_asked_for_are_weak() {
+        let index = index(TOOLS);
+        assert_eq!(
+            index.search("list issues", 5, |_| true).verdict,
+            Verdict::Good
+        );
+        let answer = index.search("brew espresso with the freshroast machine", 5, |_| true);
+        assert_eq!(answer.verdict, Verdict::Weak);
+        assert!(answer.hits.iter().all(|hit| hit.weak));
+    }
+
+    #[test]
+    fn other_languages_are_understood() {
+        for (query, expected) in [
+            ("crear una incidencia", "tracker_save_issue"),
+            ("创建日历事件", "calendar_createEvent"),
+            ("gửi tin nhắn", "slack_send_message"),
+            ("Nachricht senden", "slack_send_message"),
+            ("envoyer un message", "slack_send_message"),
+            ("メッセージを送信", "slack_send_message"),
+            ("enviar mensagem", "slack_send_message"),
+            ("weather forecast of a city", "weather_weather_zh"),
+        ] {
+            let first = found(&index(TOOLS), query);
+            let first = first.split(' ').next().unwrap();
+            let is_right =
+                first == expected || expected == "tracker_save_issue" && first.contains("issue");
+            assert!(is_right, "{query}: {first}");
+        }
+    }
+
+    #[test]
+    fn a_user_may_add_keywords_and_aliases() {
+        let options = Options {
+            aliases: [(
+                "standup notes".to_owned(),
+                "mcp_slack_send_message".to_owned(),
+            )]
+            .into(),
+            keywords: [(
+                "mcp_calendar_createEvent".to_owned(),
+                vec!["rendezvous".to_owned()],
+            )]
+            .into(),
+        };
+        let groups = tools(TOOLS).into_iter();
+        let index = groups.fold(Index::new(options), |index, (group, tools)| {
+            index.with(group, &tools.into(), None)
+        });
+        assert!(found(&index, "the standup notes").starts_with("slack_send_message"));
+        assert!(
+            found(&index, "list issues of our standup notes").starts_with("slack_send_message")
+        );
+        assert!(found(&index, "rendezvous").starts_with("calendar_createEvent"));
+    }
+
+    #[test]
+    fn an_explanation_adds_up() {
+        let index = index(TOOLS);
+        for query in [
+            "list github issues",
+            "create_issue",
+            "send a message to the channel. add an event to the calendar",
+        ] {
+            let answer = index.search(query, 5, |_| true);
+            let explanation = index.explain(query, 5, |_| true);
+            assert_eq!(answer.verdict, explanation.verdict);
+            for (hit, explained) in answer.hits.iter().zip(&explanation.hits) {
+                assert_eq!(
+                    (&hit.tool, hit.score, hit.weak),
+                    (&explained.tool, explained.score, explained.weak)
+                );
+                let sum: f32 = explained.contributions.iter().map(|it| it.amount).sum();
+                assert!(
+                    (sum - hit.score).abs() < 2e-3,
+                    "{query}: {sum} is not {}",
+                    hit.score
+                );
+            }
+        }
     }
 }

@@ -40,6 +40,11 @@ async fn main() -> anyhow::Result<()> {
         ..InitializeParams::default()
     };
     let sidecar = Sidecar::spawn(program, params, Arc::new(answer) as Handler).await?;
+    let version = sidecar.info.server_info.version.as_deref().unwrap_or("?");
+    eprintln!("toolcrib {version} runs as process {:?}", sidecar.pid());
+    for problem in &sidecar.info.problems {
+        eprintln!("{} ({})", problem.message, problem.path);
+    }
     let mut progress = sidecar.subscribe::<Progress>().await?;
     tokio::spawn(async move {
         while let Some(Ok(it)) = progress.next().await {

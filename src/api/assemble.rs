@@ -25,6 +25,12 @@ pub async fn assemble_tools(
     params: AssembleToolsParams,
 ) -> Result<AssembleToolsResult, ApiError> {
     let scope = compile(params.scope.as_ref())?;
+    let nameless = |it: &HostTool| it.name.trim().is_empty();
+    if let Some(at) = params.host_tools.iter().flatten().position(nameless) {
+        return Err(ApiError::InvalidParams(format!(
+            "`hostTools[{at}]`: `name` is empty"
+        )));
+    }
     let hub = sidecar.hub().await;
     let wait = params.wait_ms.map_or(DEFAULT_WAIT, Duration::from_millis);
     if !wait.is_zero() {

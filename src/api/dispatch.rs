@@ -5,25 +5,23 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::api::approval;
+use crate::api::approval::{self, view_of};
 use crate::api::error::ApiError;
-use crate::api::methods::Progress;
+use crate::api::run::run;
 use crate::api::search::{describe, search};
 use crate::api::sidecar::Sidecar;
-use crate::api::spill::spill;
 use crate::api::types::*;
 use crate::api::wire;
 use crate::bridge::BridgeTool as CoreBridge;
+use crate::bridge::parse::arguments_of;
 use crate::call::{self, Resolution, ToolCall};
+use crate::catalog::Tool;
 use crate::catalog::view::View;
-use crate::catalog::{Origin, Tool};
 use crate::hub::session::{Change, Session};
 use crate::hub::{Entry, Hub, Snapshot};
-use crate::names::ToolId;
-use crate::output::failure::Failure;
-use crate::output::{self, Answer, Rendered};
-use crate::server::call::Caller;
-use crate::server::{Call, CallEnd, ServerState as CoreState};
+use crate::names::{ExposedName, ServerName, ToolId};
+use crate::output;
+use crate::server::ServerState as CoreState;
 
 /// How long a call waits for a server that may still list the tool.
 const LATE_TOOL_LIMIT: Duration = Duration::from_secs(15);
@@ -39,16 +37,7 @@ pub struct Turn<'a> {
 
 impl Turn<'_> {
     pub fn view(&self) -> View<'_> {
-        View {
-            catalog: &self.snapshot.catalog,
-            host: &self.session.host,
-            scope: &self.session.scope,
-            bridged: self
-                .session
-                .assembled
-                .as_ref()
-                .is_some_and(|it| it.assembly.decision.mode == crate::assembly::Mode::Bridged),
-        }
+        view_of(&self.snapshot, &self.session)
     }
 
     fn resolve(&self, name: &str, arguments: Option<&Value>) -> Resolution {
@@ -134,20 +123,24 @@ pub async fn dispatch(
         Resolution::Mcp(call) => {
             called(&turn, &call.tool);
             let bridge = call.bridged.then_some(CoreBridge::Call);
-            run(&turn, &params, call).await.through(bridge)
+            run(&turn, &params, call, started).await.through(bridge)
         }
-        Resolution::Problem(problem) => Answered {
-            tool: problem.tool.clone(),
-            bridge: problem.bridge,
-            ..Answered::new(
-                if problem.refused {
-                    Outcome::Refused
-                } else {
-                    Outcome::Error
-                },
-                problem.content(),
-            )
-        },
+        Resolution::Problem(problem) => {
+            let absent = wanted_name(&params)
+                .filter(|_| problem.tool.is_none() && !problem.refused)
+                .and_then(|name| absent_server(&turn.snapshot, name));
+            let content = absent.map_or_else(|| problem.content(), |reason| output::error(&reason));
+            let outcome = if problem.refused {
+                Outcome::Refused
+            } else {
+                Outcome::Error
+            };
+            Answered {
+                tool: problem.tool.clone(),
+                bridge: problem.bridge,
+                ..Answered::new(outcome, content)
+            }
+        }
     };
     Ok(DispatchResult::Result(CallResult {
         content: answered.content,
@@ -170,6 +163,7 @@ pub async fn resolve(sidecar: &Sidecar, params: ResolveParams) -> Result<Resolve
         params.session_id.as_deref().unwrap_or_default(),
     )
     .await;
+    let given = || arguments_of(params.arguments.as_ref()).unwrap_or_default();
     let nothing = ResolveResult {
         tool: None,
         arguments: Default::default(),
@@ -179,18 +173,24 @@ pub async fn resolve(sidecar: &Sidecar, params: ResolveParams) -> Result<Resolve
     Ok(
         match turn.resolve(&params.name, params.arguments.as_ref()) {
             Resolution::Search(_) => ResolveResult {
+                arguments: given(),
                 bridge: Some(BridgeTool::ToolSearch),
                 ..nothing
             },
             Resolution::Describe(_) => ResolveResult {
+                arguments: given(),
                 bridge: Some(BridgeTool::ToolDescribe),
                 ..nothing
             },
             Resolution::Mcp(call) | Resolution::Host(call) => ResolveResult {
                 tool: Some(wire::tool_ref(&call.tool)),
-                arguments: call.arguments,
                 bridge: call.bridged.then_some(BridgeTool::ToolCall),
-                problem: None,
+                problem: approval::forbidden(&turn, &call.tool).map(|message| CallProblem {
+                    message,
+                    path: None,
+                    hint: Some("use another tool, or tell the user".to_owned()),
+                }),
+                arguments: call.arguments,
             },
             Resolution::Problem(problem) => ResolveResult {
                 tool: problem.tool.as_deref().map(wire::tool_ref),
@@ -227,34 +227,13 @@ async fn wait_for_late_tool(
     if !unknown {
         return None;
     }
-    let through_bridge = || {
-        params
-            .arguments
-            .as_ref()
-            .and_then(|it| it.get("name"))
-            .and_then(Value::as_str)
-    };
-    let is_bridge = CoreBridge::parse(&params.name).is_some();
-    let name = if is_bridge {
-        through_bridge()?
-    } else {
-        params.name.as_str()
-    };
+    let name = wanted_name(params)?;
     let starting = |snapshot: &Snapshot| {
-        snapshot.servers.iter().any(|(server, entry)| {
-            let prefix = crate::names::ExposedName::of(&ToolId::new(server, ""));
-            let may_have_it = name.starts_with(prefix.as_str());
-            may_have_it
-                && match entry {
-                    Entry::Running { caller, .. } => {
-                        matches!(
-                            caller.status().state,
-                            CoreState::Configured | CoreState::Connecting
-                        )
-                    }
-                    Entry::Changing { .. } => true,
-                    Entry::Disabled { .. } | Entry::Broken { .. } => false,
-                }
+        named_servers(snapshot, name).any(|(_, entry)| {
+            matches!(
+                state_of(entry),
+                Some(CoreState::Configured | CoreState::Connecting)
+            )
         })
     };
     if !starting(&turn.snapshot) {
@@ -282,129 +261,63 @@ async fn wait_for_late_tool(
     }
 }
 
+/// The name of the tool that is meant, directly or through the bridge.
+fn wanted_name(params: &DispatchParams) -> Option<&str> {
+    if CoreBridge::parse(&params.name).is_none() {
+        return Some(&params.name);
+    }
+    params.arguments.as_ref()?.get("name")?.as_str()
+}
+
+/// The servers whose tools would have a name like this.
+fn named_servers<'a>(
+    snapshot: &'a Snapshot,
+    name: &'a str,
+) -> impl Iterator<Item = (&'a ServerName, &'a Entry)> {
+    snapshot.servers.iter().filter(move |(server, _)| {
+        let prefix = ExposedName::of(&ToolId::new(server, ""));
+        name.starts_with(prefix.as_str())
+    })
+}
+
+/// `None` where the configuration keeps the server from being started.
+fn state_of(entry: &Entry) -> Option<CoreState> {
+    match entry {
+        Entry::Running { caller, .. } => Some(caller.status().state),
+        Entry::Changing { .. } => Some(CoreState::Connecting),
+        Entry::Disabled { .. } | Entry::Broken { .. } => None,
+    }
+}
+
+/// Why a tool is missing whose server has not listed anything yet.
+fn absent_server(snapshot: &Snapshot, name: &str) -> Option<String> {
+    let (server, entry) =
+        named_servers(snapshot, name).max_by_key(|(server, _)| server.as_str().len())?;
+    if !snapshot.catalog.server_tools(server).is_empty() {
+        return None;
+    }
+    let (state, advice) = match state_of(entry) {
+        Some(CoreState::Ready) => return None,
+        Some(CoreState::Configured | CoreState::Connecting) => {
+            ("is still starting", "try again in a few seconds")
+        }
+        Some(CoreState::Backoff | CoreState::Parked) => (
+            "cannot be reached now",
+            "try again later, or go on without it",
+        ),
+        Some(CoreState::Failed | CoreState::Stopped) | None => {
+            ("is not running", "go on without it, and tell the user")
+        }
+    };
+    Some(format!(
+        "`{name}` cannot be called: its server `{server}` {state}; {advice}"
+    ))
+}
+
 /// Counts the call, and keeps it as what the searches before it were for.
 fn called(turn: &Turn<'_>, tool: &Tool) {
     turn.hub.change_session(turn.session_id, Change::Called);
     if let Some(recorder) = turn.sidecar.recorder() {
         recorder.called(turn.session_id, tool.exposed.as_str());
-    }
-}
-
-async fn run(turn: &Turn<'_>, params: &DispatchParams, call: ToolCall) -> Answered {
-    let ToolCall {
-        tool, arguments, ..
-    } = call;
-    let Origin::Mcp(id) = &tool.origin else {
-        return Answered::of_tool(
-            Outcome::Error,
-            output::error("the host runs this tool itself"),
-            &tool,
-        );
-    };
-    let Some(Entry::Running { config, caller }) = turn.snapshot.servers.get(&id.server) else {
-        let reason = format!(
-            "server `{}` is being restarted; try again in a few seconds",
-            id.server
-        );
-        return Answered::of_tool(Outcome::Error, output::error(&reason), &tool);
-    };
-    if let Err(refused) = approval::pass(turn, params, &tool, id, config, &arguments).await {
-        return Answered::of_tool(Outcome::Refused, refused, &tool);
-    }
-    let end = send(turn.sidecar, params, caller, id, arguments).await;
-    finish(turn, &tool, end).await
-}
-
-async fn send(
-    sidecar: &Sidecar,
-    params: &DispatchParams,
-    caller: &Caller,
-    id: &ToolId,
-    arguments: serde_json::Map<String, Value>,
-) -> CallEnd {
-    let timeout = params.timeout_ms.map(Duration::from_millis);
-    let call = Call {
-        tool: id.tool.clone(),
-        arguments,
-        timeout,
-    };
-    let told = params
-        .call_id
-        .clone()
-        .filter(|_| sidecar.host().wants_progress());
-    caller
-        .call(call, |progress| {
-            if let Some(call_id) = &told {
-                sidecar.host().tell::<Progress>(ProgressNotification {
-                    call_id: call_id.clone(),
-                    session_id: params.session_id.clone(),
-                    progress: progress.progress,
-                    total: progress.total,
-                    message: progress.message,
-                });
-            }
-        })
-        .await
-}
-
-async fn finish(turn: &Turn<'_>, tool: &Arc<Tool>, end: CallEnd) -> Answered {
-    let failed =
-        |outcome, failure: Failure<'_>| Answered::of_tool(outcome, failure.content(tool), tool);
-    match end {
-        CallEnd::Answer(answer) => {
-            let answer = Answer {
-                content: answer.content,
-                structured_content: answer.structured,
-                is_error: answer.is_error,
-            };
-            let limits = &turn.snapshot.config.output;
-            let outcome = if answer.is_error {
-                Outcome::ToolError
-            } else {
-                Outcome::Ok
-            };
-            let max_chars = limits.max_chars.unwrap_or(output::DEFAULT_MAX_CHARS);
-            let (content, truncated) = match output::render(&answer, tool, max_chars) {
-                Rendered::Whole(content) => (content, None),
-                Rendered::Long(long) => {
-                    let path = spill(limits.spill_dir.as_deref(), tool, &long).await;
-                    let path = path.as_deref().map(wire::path);
-                    let truncated = Truncated {
-                        original_bytes: long.original_bytes(),
-                        path: path.clone(),
-                    };
-                    (long.content(path.as_deref()), Some(truncated))
-                }
-            };
-            Answered {
-                blocks: Some(answer.content),
-                structured_content: answer.structured_content,
-                truncated,
-                ..Answered::of_tool(outcome, content, tool)
-            }
-        }
-        CallEnd::Protocol {
-            code,
-            message,
-            data,
-        } => failed(
-            Outcome::Error,
-            Failure::Protocol {
-                code: &code.to_string(),
-                message: &message,
-                data: data.as_ref(),
-            },
-        ),
-        CallEnd::Timeout { limit, .. } => failed(Outcome::Timeout, Failure::Timeout { limit }),
-        CallEnd::Lost { message } => {
-            failed(Outcome::UnknownOutcome, Failure::Lost { reason: &message })
-        }
-        CallEnd::Unavailable { message, retry_in } => failed(
-            Outcome::Error,
-            Failure::Unavailable {
-                reason: &message,
-                retry_in,
-            },
-        ),
     }
 }

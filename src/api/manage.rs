@@ -57,6 +57,9 @@ pub async fn reload(sidecar: &Sidecar, params: ReloadParams) -> Result<ReloadRes
             None => sidecar.source(),
         };
         let loaded = sound(source.load().map_err(not_loaded)?)?;
+        if let Some(unknown) = unknown_server(&params, &loaded) {
+            return Err(ApiError::UnknownServer(unknown));
+        }
         reloaded = hub.configure(loaded).await;
         sidecar.choose(source);
     }
@@ -138,6 +141,13 @@ pub async fn close_session(
 
 pub async fn shutdown(sidecar: &Sidecar) {
     sidecar.stop().await;
+}
+
+/// A server to restart that the new configuration does not have.
+fn unknown_server(params: &ReloadParams, loaded: &Loaded) -> Option<String> {
+    let mut named = params.servers.iter().flatten();
+    let is_known = |name: &str| loaded.parsed.config.servers.contains_key(name);
+    named.find(|name| !is_known(name)).cloned()
 }
 
 fn sound(loaded: Loaded) -> Result<Loaded, ApiError> {

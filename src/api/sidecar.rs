@@ -10,6 +10,7 @@ use crate::api::host::Host;
 use crate::api::methods::{Elicit, Log, Sample, ServerStatusChanged, ToolsChanged};
 use crate::api::record::Recorder;
 use crate::api::source::Source;
+use crate::api::spill::SpillFolder;
 use crate::api::types::*;
 use crate::api::wire;
 use crate::hub::{Hub, Loaded, Notice, Snapshot};
@@ -39,6 +40,7 @@ struct Inner {
     source: watch::Sender<Source>,
     shim: PathBuf,
     recorder: Option<Recorder>,
+    spill_folder: SpillFolder,
     host: Host,
     started: Instant,
 }
@@ -50,6 +52,7 @@ impl Sidecar {
             source: watch::Sender::new(options.config),
             shim: options.shim,
             recorder: options.recorder,
+            spill_folder: SpillFolder::default(),
             host,
             started: Instant::now(),
         };
@@ -60,6 +63,10 @@ impl Sidecar {
 
     pub fn host(&self) -> &Host {
         &self.inner.host
+    }
+
+    pub fn spill_folder(&self) -> &SpillFolder {
+        &self.inner.spill_folder
     }
 
     pub fn recorder(&self) -> Option<&Recorder> {
@@ -118,6 +125,7 @@ impl Sidecar {
         if let Some(recorder) = self.recorder() {
             recorder.finish().await;
         }
+        self.inner.spill_folder.remove();
     }
 
     fn start(&self, loaded: Loaded) -> Hub {

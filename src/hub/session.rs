@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::assembly::{Assembly, Mode};
 use crate::catalog::Tools;
 use crate::catalog::scope::Scope;
-use crate::names::ExposedName;
+use crate::names::{ServerName, ToolId};
 use crate::schema::Format;
 use crate::search::{Group, Index};
 
@@ -23,7 +23,7 @@ pub struct Session {
     /// The mode of the first assembly.
     pub first_mode: Option<Mode>,
     /// Tools that the host has allowed for the rest of the session.
-    pub approved: BTreeSet<ExposedName>,
+    pub approved: BTreeSet<ToolId>,
     pub counts: Counts,
     host_index: Arc<OnceLock<(u64, Index)>>,
 }
@@ -65,7 +65,7 @@ pub enum Change {
     Searched,
     Described,
     Called,
-    Approved(ExposedName),
+    Approved(ToolId),
 }
 
 impl Session {
@@ -145,7 +145,11 @@ impl Sessions {
         }
     }
 
+    /// An approval that comes when its session has been closed is the approval of nothing.
     pub fn apply(&mut self, id: &str, change: Change) {
+        if matches!(change, Change::Approved(_)) && !self.by_id.contains_key(id) {
+            return;
+        }
         let session = Arc::new(self.get(id).after(change));
         self.by_id.insert(
             id.to_owned(),
@@ -166,6 +170,22 @@ impl Sessions {
         }
     }
 
+    /// Takes back what was approved of a server's tools: another program may stand behind its name now.
+    pub fn revoke(&mut self, server: &ServerName) {
+        for kept in self.by_id.values_mut() {
+            if kept
+                .session
+                .approved
+                .iter()
+                .any(|tool| tool.server == *server)
+            {
+                Arc::make_mut(&mut kept.session)
+                    .approved
+                    .retain(|tool| tool.server != *server);
+            }
+        }
+    }
+
     /// Whether there was such a session.
     pub fn close(&mut self, id: &str) -> bool {
         self.by_id.remove(id).is_some()
@@ -182,6 +202,33 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tool(server: &str) -> ToolId {
+        ToolId::new(&ServerName::new(server).unwrap(), "tool")
+    }
+
+    #[test]
+    fn what_was_approved_of_a_server_can_be_taken_back() {
+        let mut sessions = Sessions::default();
+        for change in [
+            Change::Called,
+            Change::Approved(tool("a")),
+            Change::Approved(tool("b")),
+        ] {
+            sessions.apply("s", change);
+        }
+        sessions.revoke(&ServerName::new("a").unwrap());
+        assert_eq!(sessions.get("s").approved, BTreeSet::from([tool("b")]));
+    }
+
+    #[test]
+    fn an_approval_after_the_end_of_its_session_approves_nothing() {
+        let mut sessions = Sessions::default();
+        sessions.apply("s", Change::Called);
+        sessions.close("s");
+        sessions.apply("s", Change::Approved(tool("a")));
+        assert!(sessions.get("s").approved.is_empty());
+    }
 
     #[test]
     fn a_call_ends_a_row_of_searches() {
@@ -222,8 +269,9 @@ mod tests {
     #[test]
     fn closing_says_whether_there_was_a_session() {
         let mut sessions = Sessions::default();
-        sessions.apply("s", Change::Approved(ExposedName::verbatim("mcp_a_b")));
-        assert!(sessions.get("s").approved.contains("mcp_a_b"));
+        sessions.apply("s", Change::Described);
+        sessions.apply("s", Change::Approved(tool("a")));
+        assert!(sessions.get("s").approved.contains(&tool("a")));
         assert!(sessions.close("s"));
         assert!(!sessions.close("s"));
         assert!(sessions.get("s").approved.is_empty());

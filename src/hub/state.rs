@@ -173,6 +173,7 @@ impl State {
             .servers
             .retain(|_, entry| !matches!(entry, Entry::Broken { .. }));
         for server in difference.removed {
+            self.sessions.revoke(&server);
             self.remove(&server);
             reloaded.removed.push(server);
         }
@@ -181,6 +182,7 @@ impl State {
             reloaded.added.push(server);
         }
         for server in difference.changed {
+            self.sessions.revoke(&server);
             if difference.restarted.contains(&server) {
                 self.replace(&server);
                 reloaded.restarted.push(server.clone());
@@ -205,12 +207,10 @@ impl State {
         {
             return Err(UnknownServer(unknown.clone()));
         }
-        let (restarted, unchanged) = self
-            .snapshot
-            .servers
-            .keys()
-            .cloned()
-            .partition(|server| names.iter().any(|name| name == server.as_str()));
+        let (restarted, unchanged) = self.snapshot.servers.keys().cloned().partition(|server| {
+            let is_named = names.iter().any(|name| name == server.as_str());
+            is_named && self.handles.contains_key(server)
+        });
         let reloaded = Reloaded {
             restarted,
             unchanged,

@@ -3,54 +3,52 @@
 use std::sync::Arc;
 
 use crate::catalog::Tools;
-use crate::search::Group;
 use crate::search::lexicon::{Lexicon, Likeness};
-use crate::search::segment::{Segment, sorted};
+use crate::search::segment::{Segment, Words, sorted};
 use crate::search::weights::Weights;
 use crate::search::words::Term;
+use crate::search::{Group, Options};
 
 /// Segments in the order of their groups. The servers are one layer; a session's own tools are another, so that a
 /// session costs only what it adds.
 #[derive(Default)]
 pub(super) struct Layer {
     pub segments: Vec<Arc<Segment>>,
-    lexicon: Lexicon,
+    lexicon: Arc<Lexicon>,
     pub n_tools: usize,
 }
 
 impl Layer {
     /// The layer with other tools of one group; no other group's segments are touched.
-    pub fn replace(&self, group: &Group, tools: Option<&Tools>, weights: &Weights) -> Layer {
+    pub fn replace(
+        &self,
+        group: &Group,
+        tools: Option<&Tools>,
+        options: &Options,
+        weights: &Weights,
+    ) -> Layer {
         let start = self.segments.partition_point(|it| it.group < *group);
         let end = self.segments.partition_point(|it| it.group <= *group);
         let mut segments = self.segments.clone();
-        let mut lexicon = None;
-        let mut new = Vec::new();
         let gone: Vec<Arc<Segment>> = segments.splice(start..end, []).collect();
-        for gone in &gone {
-            lexicon = Some(
-                lexicon
-                    .as_ref()
-                    .unwrap_or(&self.lexicon)
-                    .replace(&gone.terms(), &[]),
-            );
-        }
         let sorted = tools.map(sorted).unwrap_or_default();
-        for chunk in sorted.chunks(Segment::MAX_TOOLS) {
-            let (segment, words) = Segment::build(group.clone(), chunk, weights);
-            lexicon = Some(
-                lexicon
-                    .as_ref()
-                    .unwrap_or(&self.lexicon)
-                    .replace(&[], &words),
-            );
-            new.push(Arc::new(segment));
+        let (new, words): (Vec<Arc<Segment>>, Vec<Words>) = sorted
+            .chunks(Segment::MAX_TOOLS)
+            .map(|tools| Segment::build(group.clone(), tools, options, weights))
+            .map(|(segment, words)| (Arc::new(segment), words))
+            .unzip();
+        let none = Words::default();
+        let mut lexicon = self.lexicon.clone();
+        for at in 0..gone.len().max(new.len()) {
+            let gone = gone.get(at).map(|segment| segment.terms());
+            let new = words.get(at).unwrap_or(&none);
+            lexicon = Arc::new(lexicon.replace(gone.as_deref().unwrap_or(&[]), new));
         }
         segments.splice(start..start, new);
         Layer {
             n_tools: segments.iter().map(|segment| segment.tools.len()).sum(),
             segments,
-            lexicon: lexicon.unwrap_or_else(|| self.lexicon.clone()),
+            lexicon,
         }
     }
 }
@@ -78,11 +76,16 @@ impl<'a> Statistics<'a> {
 
     /// BM25's inverse document frequency; 0 for a word that no tool has.
     pub fn idf(&self, term: Term) -> f32 {
-        let with = self.n_tools(term) as f32;
-        if with == 0.0 {
-            return 0.0;
+        match self.n_tools(term) {
+            0 => 0.0,
+            with => self.idf_of(with),
         }
-        (1.0 + (self.n_tools as f32 - with + 0.5) / (with + 0.5)).ln()
+    }
+
+    /// The same of a word that so many tools have.
+    pub fn idf_of(&self, with: u32) -> f32 {
+        let (all, with) = (self.n_tools as f32, with as f32);
+        (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     }
 
     pub fn like(&self, unknown: &str, mut take: impl FnMut(Likeness, Term)) {

@@ -1,66 +1,76 @@
 //! All words of many segments: in how many tools each stands, and which are like a word that none of them has.
 
-use crate::search::segment::Word;
+use crate::search::segment::{Word, Words};
 use crate::search::words::Term;
 
 /// Sorted by term, so that segments come and go by one merge.
 #[derive(Clone, Default)]
 pub(super) struct Lexicon {
     terms: Vec<Term>,
-    entries: Vec<Entry>,
+    n_tools: Vec<u32>,
+    shapes: Vec<Shape>,
+    /// Where a word's letters start.
+    starts: Vec<u32>,
     /// The entries whose term begins with the bits `b` are `buckets[b]..buckets[b + 1]`.
     buckets: Vec<u32>,
     /// The words' letters; those of words that went stay until they are the greater part.
     letters: String,
 }
 
+/// What of a word shows that it is not like another one, without a look at its letters.
 #[derive(Clone, Copy)]
-struct Entry {
-    n_tools: u32,
-    start: u32,
-    length: u16,
-    /// The first letter and the set of letters, to pass over most words without looking at them.
-    first: u8,
+struct Shape {
     letters: u32,
+    length: u8,
+    first: u8,
+}
+
+impl Shape {
+    fn of(word: &str) -> Shape {
+        Shape {
+            letters: word.bytes().fold(0, |set, byte| set | 1 << (byte & 31)),
+            length: word.len() as u8,
+            first: word.as_bytes().first().copied().unwrap_or(0),
+        }
+    }
 }
 
 const BUCKET_BITS: u32 = 12;
 
 impl Lexicon {
     /// The lexicon without a segment's words (in how many tools each was) and with another's; both in the order of terms.
-    pub fn replace(&self, gone: &[(Term, u32)], new: &[Word]) -> Lexicon {
+    pub fn replace(&self, gone: &[(Term, u32)], new: &Words) -> Lexicon {
+        let n_most = self.terms.len() + new.all.len();
         let mut res = Lexicon {
-            terms: Vec::with_capacity(self.terms.len() + new.len()),
-            entries: Vec::with_capacity(self.terms.len() + new.len()),
-            buckets: Vec::new(),
+            terms: Vec::with_capacity(n_most),
+            n_tools: Vec::with_capacity(n_most),
+            shapes: Vec::with_capacity(n_most),
+            starts: Vec::with_capacity(n_most),
+            buckets: vec![0; (1 << BUCKET_BITS) + 1],
             letters: self.letters.clone(),
         };
         let mut gone = gone.iter().peekable();
-        let mut new = new.iter().peekable();
-        for (term, entry) in self.terms.iter().zip(&self.entries) {
+        let words = new;
+        let mut new = words.all.iter().peekable();
+        for (at, term) in self.terms.iter().enumerate() {
             while let Some(word) = new.next_if(|word| word.term < *term) {
-                res.push(word);
+                res.push_new(word, words.text(word));
             }
-            let mut entry = *entry;
+            let mut n_tools = self.n_tools[at];
             if let Some(word) = new.next_if(|word| word.term == *term) {
-                entry.n_tools += word.n_tools;
+                n_tools += word.n_tools;
             }
-            if let Some((_, n_tools)) = gone.next_if(|(gone, _)| gone == term) {
-                entry.n_tools -= n_tools;
+            if let Some((_, n_gone)) = gone.next_if(|(gone, _)| gone == term) {
+                n_tools -= n_gone;
             }
-            if entry.n_tools > 0 {
-                res.terms.push(*term);
-                res.entries.push(entry);
+            if n_tools > 0 {
+                res.push(*term, n_tools, self.shapes[at], self.starts[at]);
             }
         }
         for word in new {
-            res.push(word);
+            res.push_new(word, words.text(word));
         }
         res.forget_letters();
-        res.buckets = vec![0; (1 << BUCKET_BITS) + 1];
-        for term in &res.terms {
-            res.buckets[bucket(*term) + 1] += 1;
-        }
         for at in 1..res.buckets.len() {
             res.buckets[at] += res.buckets[at - 1];
         }
@@ -78,7 +88,7 @@ impl Lexicon {
             self.buckets[bucket + 1] as usize,
         );
         match self.terms[start..end].iter().position(|it| *it == term) {
-            Some(at) => self.entries[start + at].n_tools,
+            Some(at) => self.n_tools[start + at],
             None => 0,
         }
     }
@@ -89,59 +99,54 @@ impl Lexicon {
         if !unknown.is_ascii() || unknown.len() < 3 {
             return;
         }
-        let letters = set_of_letters(unknown);
-        let first = unknown.as_bytes()[0];
-        for (term, entry) in self.terms.iter().zip(&self.entries) {
-            let length = usize::from(entry.length);
-            let may_differ = unknown.len() >= 5
-                && length.abs_diff(unknown.len()) <= 1
-                && (letters ^ entry.letters).count_ones() <= 2;
-            if entry.first != first && !may_differ {
+        let shape = Shape::of(unknown);
+        for (at, known) in self.shapes.iter().enumerate() {
+            let may_differ = shape.length >= 5
+                && known.length.abs_diff(shape.length) <= 1
+                && has_at_most_two(shape.letters ^ known.letters);
+            if known.first != shape.first && !may_differ {
                 continue;
             }
-            let word = self.word(entry);
-            if !word.is_ascii() {
-                continue;
-            }
+            let word = self.word(at);
+            let length = usize::from(known.length);
             if word.starts_with(unknown) || (length >= 4 && unknown.starts_with(word)) {
-                take(Likeness::Beginning, *term, word);
+                take(Likeness::Beginning, self.terms[at], word);
             } else if may_differ && differs_by_one(unknown.as_bytes(), word.as_bytes()) {
-                take(Likeness::OneLetter, *term, word);
+                take(Likeness::OneLetter, self.terms[at], word);
             }
         }
     }
 
-    fn word(&self, entry: &Entry) -> &str {
-        let start = entry.start as usize;
-        &self.letters[start..start + usize::from(entry.length)]
+    fn word(&self, at: usize) -> &str {
+        let start = self.starts[at] as usize;
+        &self.letters[start..start + usize::from(self.shapes[at].length)]
     }
 
-    fn push(&mut self, word: &Word) {
-        self.terms.push(word.term);
-        self.entries.push(Entry {
-            n_tools: word.n_tools,
-            start: self.letters.len() as u32,
-            length: word.text.len().min(usize::from(u16::MAX)) as u16,
-            first: word.text.as_bytes().first().copied().unwrap_or(0),
-            letters: set_of_letters(&word.text),
-        });
-        self.letters.push_str(&word.text);
+    fn push(&mut self, term: Term, n_tools: u32, shape: Shape, start: u32) {
+        self.terms.push(term);
+        self.n_tools.push(n_tools);
+        self.shapes.push(shape);
+        self.starts.push(start);
+        self.buckets[bucket(term) + 1] += 1;
+    }
+
+    fn push_new(&mut self, word: &Word, text: &str) {
+        let start = self.letters.len() as u32;
+        self.push(word.term, word.n_tools, Shape::of(text), start);
+        self.letters.push_str(text);
     }
 
     fn forget_letters(&mut self) {
-        let used: usize = self
-            .entries
-            .iter()
-            .map(|entry| usize::from(entry.length))
-            .sum();
+        let lengths = self.shapes.iter().map(|shape| usize::from(shape.length));
+        let used: usize = lengths.sum();
         if self.letters.len() < 4096 + used * 2 {
             return;
         }
         let mut letters = String::with_capacity(used);
-        for entry in &mut self.entries {
-            let start = entry.start as usize;
-            entry.start = letters.len() as u32;
-            letters.push_str(&self.letters[start..start + usize::from(entry.length)]);
+        for at in 0..self.terms.len() {
+            let start = letters.len() as u32;
+            letters.push_str(self.word(at));
+            self.starts[at] = start;
         }
         self.letters = letters;
     }
@@ -153,12 +158,14 @@ pub(super) enum Likeness {
     OneLetter,
 }
 
-fn bucket(term: Term) -> usize {
-    (term.hash() >> (64 - BUCKET_BITS)) as usize
+/// Whether at most two bits are set; `count_ones` is slow on processors without an instruction for it.
+fn has_at_most_two(bits: u32) -> bool {
+    let without_one = bits & bits.wrapping_sub(1);
+    without_one & without_one.wrapping_sub(1) == 0
 }
 
-fn set_of_letters(word: &str) -> u32 {
-    word.bytes().fold(0, |set, byte| set | 1 << (byte & 31))
+fn bucket(term: Term) -> usize {
+    (term.hash() >> (64 - BUCKET_BITS)) as usize
 }
 
 /// Whether one letter is inserted, dropped or changed, or two neighbours are swapped.

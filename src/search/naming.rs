@@ -10,12 +10,27 @@ use crate::search::words::{self, Term};
 pub enum Naming {
     /// The name that the model sees or that the server gave, to the letter; the server's name may stand before it.
     Exact,
+    /// All words of an alias of the user's, and few others.
+    Alias,
     /// The same words.
     Words,
     /// The same letters, with or without the server's name.
     Letters,
     /// The last part of a name that has several, as in `repos/list`, or the name without the server's in front.
     Leaf,
+}
+
+impl Naming {
+    /// Above all scores of tools that are not named.
+    pub fn score(self) -> f32 {
+        match self {
+            Naming::Exact => 2.0,
+            Naming::Alias => 1.95,
+            Naming::Words => 1.9,
+            Naming::Letters => 1.8,
+            Naming::Leaf => 1.7,
+        }
+    }
 }
 
 /// Every way to write the names of a segment's tools, as a hash of its letters.
@@ -27,18 +42,30 @@ pub(super) struct Names {
 impl Names {
     pub fn new(tools: &[Arc<Tool>]) -> Names {
         let mut keys: Vec<(Term, u16)> = Vec::with_capacity(tools.len() * 4);
+        let mut long = String::new();
         for (number, tool) in tools.iter().enumerate() {
-            let mut add = |letters: &str| keys.extend(key(letters).map(|key| (key, number as u16)));
-            let letters = Spellings::of(tool);
-            add(&letters.exposed);
-            add(&letters.original);
-            if let Some(leaf) = &letters.leaf {
-                add(leaf);
-                add(&format!("{}{leaf}", letters.server));
+            let Spellings {
+                exposed,
+                server,
+                original,
+                leaf,
+            } = Spellings::of(tool);
+            let mut add = |parts: &[&str]| {
+                long.clear();
+                long.extend(parts.iter().copied());
+                keys.extend(key(&long).map(|key| (key, number as u16)));
+            };
+            add(&[&original]);
+            if !server.is_empty() {
+                add(&[&server, &original]);
+                add(&["mcp", &server, &original]);
             }
-            if !letters.server.is_empty() {
-                add(&format!("{}{}", letters.server, letters.original));
-                add(&format!("mcp{}{}", letters.server, letters.original));
+            if !is_made_of(&exposed, &server, &original) {
+                add(&[&exposed]);
+            }
+            if let Some(leaf) = &leaf {
+                add(&[leaf]);
+                add(&[&server, leaf]);
             }
         }
         keys.sort_unstable();
@@ -76,6 +103,11 @@ impl Called {
         })
     }
 
+    /// Whether this is the name under which the model sees a tool.
+    pub fn is_shown(&self, tool: &Tool) -> bool {
+        self.text == tool.exposed.as_str()
+    }
+
     /// How closely this is the name of a tool; none if it is not.
     pub fn naming(&self, tool: &Tool) -> Option<Naming> {
         let server = tool.server().map_or("", |server| server.as_str());
@@ -110,6 +142,14 @@ impl Called {
     }
 }
 
+/// Whether an exposed name is what the model sees of most tools.
+fn is_made_of(exposed: &str, server: &str, original: &str) -> bool {
+    let rest = exposed
+        .strip_prefix("mcp")
+        .and_then(|rest| rest.strip_prefix(server));
+    rest == Some(original)
+}
+
 /// What stands behind the server's name and something that is no part of a word.
 fn strip_server<'a>(text: &'a str, server: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(server).filter(|_| !server.is_empty())?;
@@ -129,11 +169,7 @@ impl Spellings {
     fn of(tool: &Tool) -> Spellings {
         let original = letters(tool.original_name());
         let server = letters(tool.server().map_or("", |server| server.as_str()));
-        let last = ["/", ".", ":", "__", "--"]
-            .iter()
-            .filter_map(|separator| tool.original_name().rsplit_once(separator))
-            .map(|(_, last)| last)
-            .min_by_key(|last| last.len());
+        let last = last_part(tool.original_name());
         let leaf = match last {
             Some(last) => Some(letters(last)),
             None => original
@@ -150,9 +186,24 @@ impl Spellings {
     }
 }
 
+/// What stands behind the last separator of a name that has several parts.
+fn last_part(name: &str) -> Option<&str> {
+    let bytes = name.as_bytes();
+    let is_separator = |at: usize| match bytes[at] {
+        b'/' | b'.' | b':' => true,
+        b'_' | b'-' => at > 0 && bytes[at - 1] == bytes[at],
+        _ => false,
+    };
+    let at = (0..bytes.len()).rev().find(|at| is_separator(*at))?;
+    Some(&name[at + 1..])
+}
+
 fn letters(text: &str) -> String {
     let mut res = words::fold(text);
-    res.retain(char::is_alphanumeric);
+    match res.is_ascii() {
+        true => res.retain(|c| c.is_ascii_alphanumeric()),
+        false => res.retain(char::is_alphanumeric),
+    }
     res
 }
 

@@ -1,68 +1,27 @@
 //! In which order tools answer a query.
 
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
 
 use crate::catalog::Tool;
-use crate::search::encoder::semantic::Key;
 use crate::search::layer::Statistics;
 use crate::search::naming::{Called, Naming};
-use crate::search::query::Asked;
-use crate::search::segment::Segment;
-use crate::search::synonyms;
+use crate::search::query::Query;
+use crate::search::score::{Doc, Scores, Shelf};
+use crate::search::segment::NameWord;
+use crate::search::vectors::{Embedding, Vectors};
 use crate::search::weights::Weights;
+use crate::search::words::Term;
 
-/// A tool by its place in the order of layers, segments and names, which is also the order of equal scores.
-pub(super) type Doc = u32;
-
-/// The tools whose names are compared with the query.
-const NAMES_READ: usize = 60;
-
-/// The tools by which servers are compared, and how many of one server.
-const SERVERS_READ: usize = 200;
-const TOOLS_OF_A_SERVER: usize = 3;
-
-/// All segments, laid end to end.
-pub(super) struct Shelf<'a> {
-    segments: Vec<&'a Arc<Segment>>,
-    starts: Vec<Doc>,
-    pub n_docs: usize,
-}
-
-impl<'a> Shelf<'a> {
-    pub fn new(statistics: &Statistics<'a>) -> Shelf<'a> {
-        let segments: Vec<&Arc<Segment>> = statistics.segments().collect();
-        let mut n_docs = 0;
-        let starts = segments
-            .iter()
-            .map(|segment| {
-                let start = n_docs as Doc;
-                n_docs += segment.tools.len();
-                start
-            })
-            .collect();
-        Shelf {
-            segments,
-            starts,
-            n_docs,
-        }
-    }
-
-    /// The number of a tool's segment, and the tool's number in it.
-    fn place(&self, doc: Doc) -> (usize, usize) {
-        let segment = self.starts.partition_point(|start| *start <= doc) - 1;
-        (segment, (doc - self.starts[segment]) as usize)
-    }
-
-    /// The keys of all tools, in the order of docs; `None` where nobody has made them yet.
-    pub fn keys(&self) -> Option<Vec<&'a [Key]>> {
-        let keys = self.segments.iter().map(|segment| segment.made_keys());
-        keys.collect()
-    }
-
-    pub fn tool(&self, doc: Doc) -> &'a Arc<Tool> {
-        let (segment, tool) = self.place(doc);
-        &self.segments[segment].tools[tool]
-    }
+/// A tool that was compared, and what came out.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked {
+    pub doc: Doc,
+    pub score: f32,
+    /// Before name and server were looked at.
+    pub mixed: f32,
+    /// Which share of the name is asked for, and which share of the best server's strength the tool's has.
+    pub name: f32,
+    pub server: f32,
 }
 
 /// The tools that the query is the name of, closest first.
@@ -71,8 +30,8 @@ pub(super) fn named(shelf: &Shelf, query: &str) -> Vec<(Naming, Doc)> {
         return Vec::new();
     };
     let mut res = Vec::new();
-    for (segment, start) in shelf.segments.iter().zip(&shelf.starts) {
-        for tool in segment.called.find(&called) {
+    for (segment, start) in shelf.iter() {
+        for tool in segment.names.find(&called) {
             if let Some(naming) = called.naming(&segment.tools[usize::from(tool)]) {
                 res.push((naming, start + Doc::from(tool)));
             }
@@ -82,124 +41,172 @@ pub(super) fn named(shelf: &Shelf, query: &str) -> Vec<(Naming, Doc)> {
     res
 }
 
-/// The words' part of every tool's score, by tool.
-pub(super) fn lexical(shelf: &Shelf, asked: &[Asked], weights: &Weights) -> Vec<f32> {
-    let mut scores = vec![0.0; shelf.n_docs];
-    let mut rest = scores.as_mut_slice();
-    let mut frequencies: Vec<f32> = Vec::new();
-    let mut touched: Vec<u16> = Vec::new();
-    let k1 = weights.saturation;
-    for segment in &shelf.segments {
-        let (scores, after) = rest.split_at_mut(segment.tools.len());
-        rest = after;
-        for asked in asked {
-            let whole = asked.idf * (k1 + 1.0);
-            let own = segment.postings(asked.term);
-            let mut near = asked
-                .near
-                .iter()
-                .map(|(term, part)| (segment.postings(*term), *part))
-                .filter(|(postings, _)| !postings.is_empty())
-                .peekable();
-            if near.peek().is_none() {
-                for posting in own {
-                    let frequency = posting.frequency();
-                    scores[usize::from(posting.tool)] += whole * frequency / (frequency + k1);
-                }
-                continue;
-            }
-            frequencies.resize(segment.tools.len().max(frequencies.len()), 0.0);
-            for (postings, part) in std::iter::once((own, 1.0)).chain(near) {
-                for posting in postings {
-                    let sum = &mut frequencies[usize::from(posting.tool)];
-                    if *sum == 0.0 {
-                        touched.push(posting.tool);
-                    }
-                    *sum += part * posting.frequency();
-                }
-            }
-            for tool in touched.drain(..) {
-                let frequency = std::mem::take(&mut frequencies[usize::from(tool)]);
-                scores[usize::from(tool)] += whole * frequency / (frequency + k1);
-            }
-        }
+/// The best `n` tools or more, best first, and the scores that they were found by.
+pub(super) fn ranked(
+    shelf: &Shelf,
+    query: &Query,
+    mut scores: Scores,
+    statistics: &Statistics,
+    weights: &Weights,
+    n: usize,
+    admit: &impl Fn(&Tool) -> bool,
+) -> (Vec<Ranked>, Scores) {
+    let n = n.max(weights.pool);
+    let mut pool = best(&scores.mixed(query, weights), n);
+    // Most sessions admit everything, so that all tools are asked about only once some of the best is refused.
+    if pool.iter().any(|(_, doc)| !admit(shelf.tool(*doc))) {
+        let segments = shelf.segments.iter();
+        let tools = segments.flat_map(|segment| &segment.tools);
+        let admitted: Vec<bool> = tools.map(|tool| admit(tool)).collect();
+        scores.keep(&admitted);
+        pool = best(&scores.mixed(query, weights), n);
     }
-    scores
+    (raise(&pool, shelf, query, statistics, weights), scores)
 }
 
-/// Blends scores with cosines: each by its own best, the scores for so large a part.
-pub(super) fn mix(scores: &mut [f32], cosines: &[f32], part: f32) {
-    let best = |numbers: &[f32]| numbers.iter().copied().fold(1e-6, f32::max);
-    let (best_score, best_cosine) = (best(scores), best(cosines));
-    for (score, cosine) in scores.iter_mut().zip(cosines) {
-        *score = part * *score / best_score + (1.0 - part) * cosine.max(0.0) / best_cosine;
+/// The best `n` of those that have a score, best first.
+fn best(scores: &[f32], n: usize) -> Vec<(f32, Doc)> {
+    let best = scores.iter().copied().fold(0.0, f32::max);
+    if best <= 0.0 {
+        return Vec::new();
     }
-}
-
-/// The best of those that have a score, best first.
-pub(super) fn best(scores: &[f32], n: usize) -> Vec<Doc> {
-    let mut res: Vec<Doc> = (0..scores.len() as Doc)
-        .filter(|doc| scores[*doc as usize] > 0.0)
+    // Counting by steps of a thousandth finds out from where on scores are among the best without sorting them all.
+    const STEPS: usize = 1024;
+    let scale = STEPS as f32 / best;
+    let step = |score: f32| (score * scale) as usize;
+    let mut counts = [0u32; STEPS + 1];
+    for score in scores {
+        counts[step(*score).min(STEPS)] += 1;
+    }
+    let mut from = STEPS;
+    let mut found = counts[STEPS] as usize;
+    while found < n && from > 0 {
+        from -= 1;
+        found += counts[from] as usize;
+    }
+    let mut res: Vec<(f32, Doc)> = scores
+        .iter()
+        .zip(0..)
+        .filter(|(score, _)| **score > 0.0 && step(**score) >= from)
+        .map(|(score, doc)| (*score, doc))
         .collect();
-    let order = |a: &Doc, b: &Doc| {
-        let (a_score, b_score) = (scores[*a as usize], scores[*b as usize]);
-        b_score.total_cmp(&a_score).then(a.cmp(b))
-    };
-    if n < res.len() {
-        res.select_nth_unstable_by(n, order);
-        res.truncate(n);
-    }
-    res.sort_unstable_by(order);
+    res.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    res.truncate(n);
     res
 }
 
 /// Raises tools whose names the query covers, then tools of servers that have several good ones.
-pub(super) fn raise(
-    scores: &mut [f32],
+fn raise(
+    pool: &[(f32, Doc)],
     shelf: &Shelf,
-    asked: &[Asked],
+    query: &Query,
     statistics: &Statistics,
     weights: &Weights,
-) {
-    for doc in best(scores, NAMES_READ) {
-        let (segment, tool) = shelf.place(doc);
-        let mut total = 0.0;
-        let mut covered = 0.0;
-        for word in shelf.segments[segment].name(tool) {
-            let idf = statistics.idf(*word);
-            total += idf;
-            let is_asked = asked
-                .iter()
-                .any(|asked| asked.term == *word || synonyms::of(asked.term).contains(word));
-            if is_asked {
-                covered += idf;
+) -> Vec<Ranked> {
+    let mut names = Coverage::new(query, statistics, weights);
+    let mut res: Vec<Ranked> = pool
+        .iter()
+        .map(|(mixed, doc)| {
+            let (segment, tool) = shelf.place(*doc);
+            let name = names.of(shelf.segments[segment].name(tool));
+            Ranked {
+                doc: *doc,
+                score: mixed * (1.0 + weights.name_coverage * name),
+                mixed: *mixed,
+                name,
+                server: 0.0,
             }
+        })
+        .collect();
+    let order = |a: &Ranked, b: &Ranked| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc));
+    res.sort_unstable_by(order);
+
+    let mut servers: FxHashMap<usize, (u32, f32)> = FxHashMap::default();
+    for ranked in &res {
+        let (seen, sum) = servers.entry(shelf.place(ranked.doc).0).or_default();
+        if *seen < weights.tools_of_a_server {
+            *seen += 1;
+            *sum += ranked.score / *seen as f32;
         }
-        if total > 0.0 {
-            scores[doc as usize] *= 1.0 + weights.name_coverage * covered / total;
+    }
+    let top = servers.values().map(|(_, sum)| *sum).fold(0.0, f32::max);
+    if servers.len() > 1 {
+        for ranked in &mut res {
+            let (_, sum) = servers[&shelf.place(ranked.doc).0];
+            ranked.server = sum / top;
+            ranked.score *= 1.0 + weights.server * ranked.server;
+        }
+        res.sort_unstable_by(order);
+    }
+    for ranked in &mut res {
+        ranked.score *= scale(weights);
+    }
+    res
+}
+
+/// Makes the best score of all queries 1, so that scores of different queries look alike.
+pub(super) fn scale(weights: &Weights) -> f32 {
+    1.0 / ((1.0 + weights.name_coverage) * (1.0 + weights.server))
+}
+
+/// Which share of a name a query asks for.
+struct Coverage<'a> {
+    query: &'a Query,
+    statistics: &'a Statistics<'a>,
+    weights: &'a Weights,
+    directions: Vec<Option<Embedding>>,
+    /// How rare a word is, and how much of it is asked for. Names of good tools have many words in common.
+    known: FxHashMap<Term, (f32, f32)>,
+}
+
+impl<'a> Coverage<'a> {
+    fn new(query: &'a Query, statistics: &'a Statistics, weights: &'a Weights) -> Coverage<'a> {
+        let places = query.asked.iter().map(|asked| asked.place);
+        Coverage {
+            query,
+            statistics,
+            weights,
+            directions: places
+                .map(|place| place.map(|it| Vectors::embedded().at(it)))
+                .collect(),
+            known: FxHashMap::default(),
         }
     }
 
-    let mut servers: Vec<(f32, u32)> = vec![(0.0, 0); shelf.segments.len()];
-    for doc in best(scores, SERVERS_READ) {
-        let (sum, seen) = &mut servers[shelf.place(doc).0];
-        if (*seen as usize) < TOOLS_OF_A_SERVER {
-            *seen += 1;
-            *sum += scores[doc as usize] / *seen as f32;
+    fn of(&mut self, name: &[NameWord]) -> f32 {
+        let (mut whole, mut asked_for) = (0.0, 0.0);
+        for word in name {
+            let (rarity, share) = match self.known.get(&word.term) {
+                Some(known) => *known,
+                None => {
+                    let known = (self.statistics.idf(word.term), self.share(word));
+                    self.known.insert(word.term, known);
+                    known
+                }
+            };
+            whole += rarity;
+            asked_for += rarity * share;
         }
+        if whole > 0.0 { asked_for / whole } else { 0.0 }
     }
-    let top = servers.iter().map(|(sum, _)| *sum).fold(0.0, f32::max);
-    let n_with_hits = servers.iter().filter(|(sum, _)| *sum > 0.0).count();
-    if n_with_hits < 2 {
-        return;
-    }
-    let mut rest = scores;
-    for (segment, (sum, _)) in shelf.segments.iter().zip(&servers) {
-        let (scores, after) = rest.split_at_mut(segment.tools.len());
-        rest = after;
-        let factor = 1.0 + weights.server * sum / top;
-        for score in scores {
-            *score *= factor;
+
+    /// All of a word that is asked for; of another one as much as it is like one that is.
+    fn share(&self, word: &NameWord) -> f32 {
+        if self.query.asked.iter().any(|asked| asked.term == word.term) {
+            return 1.0;
         }
+        let direction = word.place.map(|place| Vectors::embedded().at(place));
+        let from = self.weights.alike_from;
+        let mut best: f32 = 0.0;
+        for (asked, asked_direction) in self.query.asked.iter().zip(&self.directions) {
+            if let (Some(a), Some(b)) = (&direction, asked_direction) {
+                best = best.max((a.cosine(b) - from) / (1.0 - from));
+            }
+            if !asked.known {
+                let near = asked.near.iter().find(|(term, _)| *term == word.term);
+                best = best.max(near.map_or(0.0, |(_, part)| *part));
+            }
+        }
+        best
     }
 }

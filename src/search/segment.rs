@@ -5,26 +5,28 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Tool, Tools};
-use crate::search::Group;
 use crate::search::encoder::semantic::{self, Key};
-use crate::search::fields::{self, N_FIELDS};
+use crate::search::fields::{self, Field, N_FIELDS};
 use crate::search::naming::Names;
+use crate::search::vectors::{Embedding, Place, Vectors};
 use crate::search::weights::Weights;
 use crate::search::words::{self, Term};
+use crate::search::{Group, Options};
 
 /// Tools of one group in the order of their names, at most [`Segment::MAX_TOOLS`] of them.
 pub(super) struct Segment {
     pub group: Group,
     pub tools: Box<[Arc<Tool>]>,
+    pub names: Names,
+    /// Where each tool points.
+    pub directions: Box<[Embedding]>,
     /// Open addressing by the hash of a term; zero is free.
     slots: Box<[u64]>,
     /// The postings of the term in slot `s` are `postings[starts[s]..starts[s + 1]]`.
     starts: Box<[u32]>,
     postings: Box<[Posting]>,
-    pub called: Names,
-    /// The words of the tools' names, one tool's after the other's.
-    names: Box<[Term]>,
-    /// The words of tool `t`'s name are `names[name_starts[t]..name_starts[t + 1]]`.
+    /// The words of tool `t`'s name are `name_words[name_starts[t]..name_starts[t + 1]]`.
+    name_words: Box<[NameWord]>,
     name_starts: Box<[u32]>,
     /// Made when a sentence encoder asks for them.
     keys: OnceLock<Box<[Key]>>,
@@ -37,115 +39,77 @@ pub(super) struct Posting {
     frequency: u16,
 }
 
+/// A word of a tool's own name.
+#[derive(Clone, Copy)]
+pub(super) struct NameWord {
+    pub term: Term,
+    pub place: Option<Place>,
+}
+
+/// The distinct words of a segment, for the lexicon.
+#[derive(Default)]
+pub(super) struct Words {
+    /// In the order of terms.
+    pub all: Vec<Word>,
+    letters: String,
+}
+
+pub(super) struct Word {
+    pub term: Term,
+    pub n_tools: u32,
+    start: u32,
+    length: u32,
+}
+
+impl Words {
+    pub fn text(&self, word: &Word) -> &str {
+        &self.letters[word.start as usize..(word.start + word.length) as usize]
+    }
+}
+
 impl Posting {
     /// A frequency is kept to 1/1024, up to 64.
     const STEPS: f32 = 1024.0;
+
+    fn new(tool: u16, frequency: f32) -> Posting {
+        Posting {
+            tool,
+            frequency: (frequency * Posting::STEPS + 0.5) as u16,
+        }
+    }
 
     pub fn frequency(self) -> f32 {
         f32::from(self.frequency) * (1.0 / Posting::STEPS)
     }
 }
 
-/// A distinct word of a segment, for the lexicon.
-pub(super) struct Word {
-    pub term: Term,
-    pub text: Box<str>,
-    pub n_tools: u32,
-}
-
 impl Segment {
     pub const MAX_TOOLS: usize = u16::MAX as usize;
 
-    /// Indexes tools; and says which words they have, in the order of their terms.
-    pub fn build(group: Group, tools: &[Arc<Tool>], weights: &Weights) -> (Segment, Vec<Word>) {
-        let mut ids: FxHashMap<Term, u32> = FxHashMap::default();
-        let mut words: Vec<Word> = Vec::new();
-        let mut entries: Vec<(u32, Posting)> = Vec::with_capacity(tools.len() * 48);
-        let mut names = Vec::with_capacity(tools.len() * 4);
-        let mut name_starts = vec![0];
-        let mut frequencies: Vec<f32> = Vec::new();
-        let mut found: Vec<(u32, u8)> = Vec::new();
-        for (number, tool) in tools.iter().enumerate() {
-            let mut lengths = [0u32; N_FIELDS];
-            fields::visit(tool, &weights.limits, |field, text| {
-                words::each(text, |word, term| {
-                    let id = *ids.entry(term).or_insert_with(|| {
-                        words.push(Word {
-                            term,
-                            text: word.into(),
-                            n_tools: 0,
-                        });
-                        words.len() as u32 - 1
-                    });
-                    lengths[field as usize] += 1;
-                    found.push((id, field as u8));
-                    if field == fields::Field::Name {
-                        names.push(term);
-                    }
-                });
-            });
-            name_starts.push(names.len() as u32);
-            frequencies.resize(words.len(), 0.0);
-            let shares: [f32; N_FIELDS] =
-                std::array::from_fn(|field| weights.fields[field].share(lengths[field]));
-            for (id, field) in &found {
-                frequencies[*id as usize] += shares[*field as usize];
-            }
-            for (id, _) in found.drain(..) {
-                let frequency = std::mem::take(&mut frequencies[id as usize]);
-                if frequency > 0.0 {
-                    words[id as usize].n_tools += 1;
-                    let steps = (frequency * Posting::STEPS).round().clamp(1.0, 65_535.0);
-                    entries.push((
-                        id,
-                        Posting {
-                            tool: number as u16,
-                            frequency: steps as u16,
-                        },
-                    ));
-                }
-            }
+    /// Indexes tools, and says which words they have, in the order of their terms.
+    pub fn build(
+        group: Group,
+        tools: &[Arc<Tool>],
+        options: &Options,
+        weights: &Weights,
+    ) -> (Segment, Words) {
+        let mut builder = Builder::default();
+        for tool in tools {
+            builder.add(tool, options, weights);
         }
-
-        let n_slots = (words.len() * 3 / 2 + 1).next_power_of_two();
-        let mut slots = vec![0; n_slots].into_boxed_slice();
-        let mut starts = vec![0; n_slots + 1].into_boxed_slice();
-        let slot_of: Vec<u32> = words
-            .iter()
-            .map(|word| {
-                let mut slot = word.term.hash() as usize & (n_slots - 1);
-                while slots[slot] != 0 {
-                    slot = (slot + 1) & (n_slots - 1);
-                }
-                slots[slot] = word.term.hash();
-                starts[slot + 1] = word.n_tools;
-                slot as u32
-            })
-            .collect();
-        for slot in 0..n_slots {
-            starts[slot + 1] += starts[slot];
-        }
-        let mut next = starts.clone();
-        let blank = Posting {
-            tool: 0,
-            frequency: 0,
-        };
-        let mut postings = vec![blank; entries.len()].into_boxed_slice();
-        for (id, posting) in entries {
-            let place = &mut next[slot_of[id as usize] as usize];
-            postings[*place as usize] = posting;
-            *place += 1;
-        }
-        words.sort_unstable_by_key(|word| word.term);
+        let mut words = builder.words;
+        let (slots, starts, postings) = lay_out(&words.all, &builder.entries);
+        words.all.sort_unstable_by_key(|word| word.term);
         let segment = Segment {
-            called: Names::new(tools),
             group,
             tools: tools.into(),
+            names: Names::new(tools),
+            directions: builder.directions.into(),
             slots,
             starts,
             postings,
-            names: names.into(),
-            name_starts: name_starts.into(),
+            name_words: builder.name_words.into(),
+            name_starts: builder.name_starts.into(),
             keys: OnceLock::new(),
         };
         (segment, words)
@@ -180,6 +144,14 @@ impl Segment {
         res
     }
 
+    /// Whether a tool has a word.
+    pub fn has(&self, tool: usize, term: Term) -> bool {
+        let postings = self.postings(term);
+        postings
+            .binary_search_by_key(&tool, |posting| usize::from(posting.tool))
+            .is_ok()
+    }
+
     /// The keys of the tools' texts; the first call makes them.
     pub fn keys(&self) -> &[Key] {
         let key = |tool: &Arc<Tool>| Key::of(&semantic::text(tool));
@@ -193,8 +165,8 @@ impl Segment {
     }
 
     /// The words of a tool's own name.
-    pub fn name(&self, tool: usize) -> &[Term] {
-        &self.names[self.name_starts[tool] as usize..self.name_starts[tool + 1] as usize]
+    pub fn name(&self, tool: usize) -> &[NameWord] {
+        &self.name_words[self.name_starts[tool] as usize..self.name_starts[tool + 1] as usize]
     }
 }
 
@@ -203,4 +175,142 @@ pub(super) fn sorted(tools: &Tools) -> Vec<Arc<Tool>> {
     let mut res = tools.to_vec();
     res.sort_by(|a, b| a.original_name().cmp(b.original_name()));
     res
+}
+
+/// The stems of a field that say where it points.
+const MAX_PLACES: usize = 80;
+
+#[derive(Default)]
+struct Builder {
+    ids: FxHashMap<Term, u32>,
+    words: Words,
+    /// In the order of tools.
+    entries: Vec<(u32, Posting)>,
+    directions: Vec<Embedding>,
+    name_words: Vec<NameWord>,
+    name_starts: Vec<u32>,
+    /// For one tool at a time, and kept for the next one: its words with their fields, and their frequencies by id.
+    found: Vec<(u32, Field)>,
+    frequencies: Vec<f32>,
+    /// By id, a bit for each of the lists below that has the word's place.
+    seen: Vec<u8>,
+    name_places: Vec<Place>,
+    text_places: Vec<Place>,
+    parameter_places: Vec<Place>,
+}
+
+impl Builder {
+    fn add(&mut self, tool: &Tool, options: &Options, weights: &Weights) {
+        if self.name_starts.is_empty() {
+            self.name_starts.push(0);
+        }
+        let mut lengths = [0; N_FIELDS];
+        fields::visit(tool, options, &weights.limits, |field, text| {
+            self.read(field, text, &mut lengths);
+        });
+        self.name_starts.push(self.name_words.len() as u32);
+
+        let [name, text, parameters] = weights.directions;
+        let direction = Vectors::embedded().embed(&[
+            (name, &self.name_places),
+            (text, &self.text_places),
+            (parameters, &self.parameter_places),
+        ]);
+        self.directions
+            .push(direction.unwrap_or_else(Embedding::nowhere));
+        self.name_places.clear();
+        self.text_places.clear();
+        self.parameter_places.clear();
+
+        let number = (self.directions.len() - 1) as u16;
+        let shares: [f32; N_FIELDS] =
+            std::array::from_fn(|field| weights.fields[field].share(lengths[field]));
+        for (id, field) in &self.found {
+            self.frequencies[*id as usize] += shares[*field as usize];
+        }
+        for (id, _) in self.found.drain(..) {
+            let frequency = std::mem::take(&mut self.frequencies[id as usize]);
+            if frequency > 0.0 {
+                self.seen[id as usize] = 0;
+                self.words.all[id as usize].n_tools += 1;
+                self.entries.push((id, Posting::new(number, frequency)));
+            }
+        }
+    }
+
+    fn read(&mut self, field: Field, text: &str, lengths: &mut [u32; N_FIELDS]) {
+        words::each(text, |word| {
+            lengths[field as usize] += 1;
+            // Queries are read without stop words, but a tool may be named by one.
+            if field.is_prose() && word.is_stop {
+                return;
+            }
+            let id = self.id(word);
+            self.found.push((id, field));
+            let seen = &mut self.seen[id as usize];
+            let (bit, places) = match field {
+                Field::Name | Field::Server | Field::Keywords => (1, &mut self.name_places),
+                Field::Description => (2, &mut self.text_places),
+                Field::ParameterNames | Field::ParameterTexts => (4, &mut self.parameter_places),
+            };
+            if *seen & bit == 0 && places.len() < MAX_PLACES {
+                *seen |= bit;
+                places.extend(word.place);
+            }
+            if field == Field::Name {
+                self.name_words.push(NameWord {
+                    term: word.term,
+                    place: word.place,
+                });
+            }
+        });
+    }
+
+    fn id(&mut self, word: words::Word) -> u32 {
+        *self.ids.entry(word.term).or_insert_with(|| {
+            let Words { all, letters } = &mut self.words;
+            all.push(Word {
+                term: word.term,
+                n_tools: 0,
+                start: letters.len() as u32,
+                length: word.stem.len() as u32,
+            });
+            letters.push_str(word.stem);
+            self.seen.push(0);
+            self.frequencies.push(0.0);
+            all.len() as u32 - 1
+        })
+    }
+}
+
+type Layout = (Box<[u64]>, Box<[u32]>, Box<[Posting]>);
+
+/// Slots, starts and postings of words whose `entries` name them by their number.
+fn lay_out(words: &[Word], entries: &[(u32, Posting)]) -> Layout {
+    let n_slots = (words.len() * 4 / 3 + 1).next_power_of_two();
+    let mut slots = vec![0; n_slots];
+    let mut starts = vec![0; n_slots + 1];
+    let slot_of: Vec<usize> = words
+        .iter()
+        .map(|word| {
+            let mut slot = word.term.hash() as usize & (n_slots - 1);
+            while slots[slot] != 0 {
+                slot = (slot + 1) & (n_slots - 1);
+            }
+            slots[slot] = word.term.hash();
+            starts[slot + 1] = word.n_tools;
+            slot
+        })
+        .collect();
+    for slot in 0..n_slots {
+        starts[slot + 1] += starts[slot];
+    }
+    let mut next = starts.clone();
+    let mut postings = vec![Posting::new(0, 0.0); entries.len()];
+    for (word, posting) in entries {
+        let place = &mut next[slot_of[*word as usize]];
+        postings[*place as usize] = *posting;
+        *place += 1;
+    }
+    (slots.into(), starts.into(), postings.into())
 }

@@ -9,21 +9,9 @@ use crate::search::words::{self, Term};
 static SYNONYMS: LazyLock<FxHashMap<Term, Vec<Term>>> =
     LazyLock::new(|| parse(include_str!("synonyms.txt")));
 
-static STOP_WORDS: LazyLock<FxHashMap<Term, ()>> = LazyLock::new(|| {
-    words::of(include_str!("stop_words.txt"))
-        .into_iter()
-        .map(|(_, term)| (term, ()))
-        .collect()
-});
-
 /// The near-synonyms of a word, in the order of the table.
 pub(super) fn of(term: Term) -> &'static [Term] {
     SYNONYMS.get(&term).map_or(&[], Vec::as_slice)
-}
-
-/// Whether a word says nothing about what is looked for.
-pub(super) fn is_stop_word(term: Term) -> bool {
-    STOP_WORDS.contains_key(&term)
 }
 
 fn parse(table: &str) -> FxHashMap<Term, Vec<Term>> {

@@ -3,8 +3,10 @@
 //! One small vector a word stem, made by `scripts/static_vectors`; a text points where the sum of its stems points.
 //! The table is used where it lies in the binary: nothing is read, parsed or allocated before the first look-up.
 
+use std::num::NonZeroU32;
+
 /// How many numbers a vector has.
-pub const DIMS: usize = 64;
+pub const DIMS: usize = 96;
 
 const MAGIC: &[u8; 8] = b"tcvec\0\0\x01";
 
@@ -12,6 +14,23 @@ static EMBEDDED: Vectors<'static> = match Vectors::parse(include_bytes!("vectors
     Some(vectors) => vectors,
     None => panic!("`vectors.bin` is not a table of this version and width"),
 };
+
+/// Where the table has a stem; the same in every process of one build.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place(NonZeroU32);
+
+impl Place {
+    fn new(index: usize) -> Option<Place> {
+        u32::try_from(index + 1)
+            .ok()
+            .and_then(NonZeroU32::new)
+            .map(Place)
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// A table of stems in byte order, each with its row.
 ///
@@ -65,36 +84,20 @@ impl<'a> Vectors<'a> {
     }
 
     /// How many stems have a vector.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.ends.len() / 4
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
     }
 
     /// The direction of a text, given as fields of stems with a weight each.
     ///
-    /// Each field's vectors are added, a stem counting once, and brought to length 1 before they are weighed: a long
+    /// Each field's vectors are added, a stem as often as it is given, and brought to length 1 before they are weighed: a long
     /// description does not drown the name. Stems without a vector are passed over; `None` if that leaves nothing.
-    pub fn embed<I>(&self, fields: impl IntoIterator<Item = (f32, I)>) -> Option<Embedding>
-    where
-        I: IntoIterator<Item: AsRef<str>>,
-    {
+    pub fn embed(&self, fields: &[(f32, &[Place])]) -> Option<Embedding> {
         let mut direction = [0.0; DIMS];
-        let mut places = Vec::new();
-        for (weight, stems) in fields {
-            places.clear();
-            places.extend(
-                stems
-                    .into_iter()
-                    .filter_map(|stem| self.find(stem.as_ref())),
-            );
-            places.sort_unstable();
-            places.dedup();
+        for (weight, places) in fields {
             let mut sum = [0i32; DIMS];
-            for &place in &places {
-                for (total, &byte) in sum.iter_mut().zip(self.row(place)) {
+            for place in *places {
+                for (total, &byte) in sum.iter_mut().zip(self.row(*place)) {
                     *total += i32::from(byte as i8);
                 }
             }
@@ -109,17 +112,25 @@ impl<'a> Vectors<'a> {
         Embedding::new(&direction)
     }
 
-    fn find(&self, stem: &str) -> Option<usize> {
+    /// Where the table has a stem. It costs a dozen comparisons, so it is asked once a word and not once a text.
+    pub fn find(&self, stem: &str) -> Option<Place> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
             match self.stem(middle).cmp(stem.as_bytes()) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Equal => return Place::new(middle),
             }
         }
         None
+    }
+
+    /// The direction of a single stem.
+    pub fn at(&self, place: Place) -> Embedding {
+        let row = self.row(place);
+        let numbers: [i8; DIMS] = std::array::from_fn(|at| row[at] as i8);
+        Embedding::of(numbers)
     }
 
     fn stem(&self, place: usize) -> &'a [u8] {
@@ -133,8 +144,8 @@ impl<'a> Vectors<'a> {
             .unwrap_or_default()
     }
 
-    fn row(&self, place: usize) -> &'a [u8] {
-        &self.rows[place * DIMS..(place + 1) * DIMS]
+    fn row(&self, place: Place) -> &'a [u8] {
+        &self.rows[place.index() * DIMS..(place.index() + 1) * DIMS]
     }
 }
 
@@ -154,21 +165,36 @@ impl Embedding {
         if !largest.is_normal() {
             return None;
         }
-        let numbers = direction.map(|number| (number / largest * 127.0).round() as i8);
-        let scale = 1.0 / length(&numbers.map(f32::from));
-        Some(Self { numbers, scale })
+        let numbers = direction.map(|number| nearest(number * (127.0 / largest)));
+        Some(Self::of(numbers))
+    }
+
+    fn of(numbers: [i8; DIMS]) -> Self {
+        let square = dot(&numbers, &numbers);
+        let scale = if square > 0 {
+            1.0 / (square as f32).sqrt()
+        } else {
+            0.0
+        };
+        Self { numbers, scale }
+    }
+
+    /// What points nowhere: as far from everything as what is unrelated.
+    pub fn nowhere() -> Self {
+        Self::of([0; DIMS])
     }
 
     /// From -1 to 1; 1 for texts that point the same way.
     pub fn cosine(&self, other: &Self) -> f32 {
-        let dot: i32 = self
-            .numbers
-            .iter()
-            .zip(&other.numbers)
-            .map(|(&a, &b)| i32::from(a) * i32::from(b))
-            .sum();
-        dot as f32 * self.scale * other.scale
+        dot(&self.numbers, &other.numbers) as f32 * self.scale * other.scale
     }
+}
+
+fn dot(a: &[i8; DIMS], b: &[i8; DIMS]) -> i32 {
+    a.iter()
+        .zip(b)
+        .map(|(&a, &b)| i32::from(a) * i32::from(b))
+        .sum()
 }
 
 fn length(numbers: &[f32; DIMS]) -> f32 {
@@ -177,6 +203,11 @@ fn length(numbers: &[f32; DIMS]) -> f32 {
         .map(|number| number * number)
         .sum::<f32>()
         .sqrt()
+}
+
+/// The nearest whole number. `f32::round` is a call on processors without SSE4.1.
+fn nearest(number: f32) -> i8 {
+    (number + 0.5_f32.copysign(number)) as i8
 }
 
 /// The `place`-th of the little-endian 32-bit numbers in `bytes`.
@@ -209,8 +240,14 @@ mod tests {
         bytes
     }
 
+    fn places(vectors: &Vectors, text: &str) -> Vec<Place> {
+        text.split(' ')
+            .filter_map(|stem| vectors.find(stem))
+            .collect()
+    }
+
     fn embed(vectors: &Vectors, text: &str) -> Option<Embedding> {
-        vectors.embed([(1.0, text.split(' '))])
+        vectors.embed(&[(1.0, &places(vectors, text))])
     }
 
     fn cosine(a: &str, b: &str) -> f32 {
@@ -236,7 +273,7 @@ mod tests {
         let vectors = Vectors::embedded();
         for place in 0..vectors.len() {
             let stem = std::str::from_utf8(vectors.stem(place)).unwrap();
-            assert_eq!(vectors.find(stem), Some(place), "{stem}");
+            assert_eq!(vectors.find(stem), Place::new(place), "{stem}");
         }
     }
 
@@ -262,17 +299,16 @@ mod tests {
     fn a_text_without_a_known_stem_has_no_direction() {
         let vectors = Vectors::embedded();
         assert_eq!(embed(vectors, "qqzzx 天气"), None);
-        assert_eq!(vectors.embed([(1.0, [""; 0])]), None);
-        assert_eq!(vectors.embed(std::iter::empty::<(f32, [&str; 0])>()), None);
+        assert_eq!(vectors.embed(&[(1.0, &[])]), None);
+        assert_eq!(vectors.embed(&[]), None);
+        let nowhere = Embedding::nowhere();
+        assert_eq!(nowhere.cosine(&embed(vectors, "email").unwrap()), 0.0);
     }
 
     #[test]
-    fn order_and_repetition_of_stems_do_not_matter() {
+    fn the_order_of_stems_does_not_matter() {
         let vectors = Vectors::embedded();
-        assert_eq!(
-            embed(vectors, "send email email send"),
-            embed(vectors, "email send")
-        );
+        assert_eq!(embed(vectors, "send email"), embed(vectors, "email send"));
     }
 
     #[test]
@@ -280,9 +316,10 @@ mod tests {
         let bytes = table(&[("a", 10), ("b", 100)]);
         let vectors = Vectors::parse(&bytes).unwrap();
         let (a, b) = (embed(&vectors, "a").unwrap(), embed(&vectors, "b").unwrap());
-        let even = vectors.embed([(1.0, ["a"]), (1.0, ["b"])]).unwrap();
+        let (only_a, only_b) = (places(&vectors, "a"), places(&vectors, "b"));
+        let even = vectors.embed(&[(1.0, &only_a), (1.0, &only_b)]).unwrap();
         assert!((even.cosine(&a) - even.cosine(&b)).abs() < 0.01);
-        let mostly_a = vectors.embed([(3.0, ["a"]), (1.0, ["b"])]).unwrap();
+        let mostly_a = vectors.embed(&[(3.0, &only_a), (1.0, &only_b)]).unwrap();
         assert!((mostly_a.cosine(&a) - 0.949).abs() < 0.01);
         assert!((a.cosine(&a) - 1.0).abs() < 1e-5);
     }

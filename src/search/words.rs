@@ -2,11 +2,15 @@
 
 use std::cell::RefCell;
 use std::hash::Hasher;
+use std::num::NonZeroU64;
+use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashSet, FxHasher};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
+
+use crate::search::vectors::{Place, Vectors};
 
 /// Raw words whose stems are remembered, for each thread; a catalog of 6,500 tools has 25,000.
 const REMEMBERED: usize = 32_768;
@@ -14,9 +18,9 @@ const REMEMBERED: usize = 32_768;
 /// The longest word that is told from another one, in bytes.
 const MAX_WORD: usize = 64;
 
-/// What stands for a word in an index: a hash of its stem, never zero.
+/// What stands for a word in an index: a hash of its stem.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Term(u64);
+pub(super) struct Term(NonZeroU64);
 
 impl Term {
     pub fn of(stem: &str) -> Term {
@@ -26,22 +30,33 @@ impl Term {
         let mut hash = hasher.finish() ^ stem.len() as u64;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        Term((hash ^ (hash >> 33)).max(1))
+        Term(NonZeroU64::new(hash ^ (hash >> 33)).unwrap_or(NonZeroU64::MIN))
     }
 
     /// The term of a hash; zero is none.
     pub fn from_hash(hash: u64) -> Option<Term> {
-        (hash != 0).then_some(Term(hash))
+        NonZeroU64::new(hash).map(Term)
     }
 
     pub fn hash(self) -> u64 {
-        self.0
+        self.0.get()
     }
+}
+
+/// A word of a text.
+#[derive(Clone, Copy)]
+pub(super) struct Word<'a> {
+    pub stem: &'a str,
+    pub term: Term,
+    /// Whether it says nothing about what a text is about.
+    pub is_stop: bool,
+    /// Where its vector is; none for stop words and unknown ones.
+    pub place: Option<Place>,
 }
 
 /// Calls `take` with every word of a text, in order: cut at everything that is no letter or digit and at camelCase,
 /// lower-cased, without diacritics, stemmed as English; runs of Chinese, Japanese and Korean as pairs of characters.
-pub(super) fn each(text: &str, mut take: impl FnMut(&str, Term)) {
+pub(super) fn each(text: &str, mut take: impl FnMut(Word)) {
     STEMS.with_borrow_mut(|stems| {
         let bytes = text.as_bytes();
         let mut lower = String::new();
@@ -86,7 +101,7 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
 /// All words of a text.
 pub(super) fn of(text: &str) -> Vec<(String, Term)> {
     let mut res = Vec::new();
-    each(text, |word, term| res.push((word.to_owned(), term)));
+    each(text, |word| res.push((word.stem.to_owned(), word.term)));
     res
 }
 
@@ -102,6 +117,9 @@ pub(super) fn plain(text: &str) -> Vec<String> {
 
 /// A text without diacritics and in lower case, the way in which words are compared.
 pub(super) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let mut res = String::with_capacity(text.len());
     for c in text.nfkc() {
         fold_char(c, &mut res);
@@ -170,7 +188,7 @@ fn is_plural(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Words of a run that has characters beyond ASCII.
-fn wide(run: &str, stems: &mut Stems, take: &mut impl FnMut(&str, Term)) {
+fn wide(run: &str, stems: &mut Stems, take: &mut impl FnMut(Word)) {
     let mut word = String::new();
     let mut cjk: Vec<char> = Vec::new();
     let mut was_lower = false;
@@ -196,10 +214,15 @@ fn wide(run: &str, stems: &mut Stems, take: &mut impl FnMut(&str, Term)) {
     stems.flush(&mut word, take);
 }
 
-fn pairs(cjk: &mut Vec<char>, take: &mut impl FnMut(&str, Term)) {
+fn pairs(cjk: &mut Vec<char>, take: &mut impl FnMut(Word)) {
     let mut give = |chars: &[char]| {
         let pair: String = chars.iter().collect();
-        take(&pair, Term::of(&pair));
+        take(Word {
+            stem: &pair,
+            term: Term::of(&pair),
+            is_stop: false,
+            place: None,
+        });
     };
     match cjk.len() {
         0 => return,
@@ -231,39 +254,137 @@ fn fold_char(c: char, res: &mut String) {
     }
 }
 
+static STOP_WORDS: LazyLock<FxHashSet<Term>> =
+    LazyLock::new(|| stems(include_str!("stop_words.txt")));
+
+static FILLER_WORDS: LazyLock<FxHashSet<Term>> =
+    LazyLock::new(|| stems(include_str!("filler_words.txt")));
+
+/// The stems of a list of words; without [`STEMS`], which asks for it.
+fn stems(list: &str) -> FxHashSet<Term> {
+    let stemmer = Stemmer::create(Algorithm::English);
+    list.split_whitespace()
+        .map(|word| Term::of(&stemmer.stem(word)))
+        .collect()
+}
+
+/// Whether a word says nothing about what a text is about.
+pub(super) fn is_stop_word(term: Term) -> bool {
+    STOP_WORDS.contains(&term)
+}
+
+/// Whether a word is English, as far as the vectors know.
+pub(super) fn is_english(word: &str) -> bool {
+    let mut res = false;
+    each(word, |word| res |= word.is_stop || word.place.is_some());
+    res
+}
+
+/// Whether a word is one of those that people wrap a wish in.
+pub(super) fn is_filler_word(term: Term) -> bool {
+    FILLER_WORDS.contains(&term)
+}
+
 thread_local! {
-    static STEMS: RefCell<Stems> = RefCell::new(Stems {
-        stemmer: Stemmer::create(Algorithm::English),
-        known: FxHashMap::default(),
-    });
+    static STEMS: RefCell<Stems> = RefCell::new(Stems::new());
 }
 
 /// Stemming costs more than everything else that is done to a word, and words repeat.
 struct Stems {
     stemmer: Stemmer,
-    known: FxHashMap<Box<str>, (Box<str>, Term)>,
+    /// Open addressing by the hash of the raw word, which stands for it as a term stands for a stem.
+    slots: Box<[Known]>,
+    n_known: usize,
+    /// The stems of known words, end to end.
+    letters: String,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    /// None where the slot is free.
+    raw: Option<Term>,
+    term: Term,
+    place: Option<Place>,
+    start: u32,
+    length: u16,
+    is_stop: bool,
+}
+
+impl Known {
+    const FREE: Known = Known {
+        raw: None,
+        term: Term(NonZeroU64::MIN),
+        place: None,
+        start: 0,
+        length: 0,
+        is_stop: false,
+    };
 }
 
 impl Stems {
-    /// Hands on the stem of a word in lower case; of an endless one, that of its beginning.
-    fn give(&mut self, word: &str, take: &mut impl FnMut(&str, Term)) {
-        let word = head(word, MAX_WORD);
-        if let Some((stem, term)) = self.known.get(word) {
-            return take(stem, *term);
+    fn new() -> Stems {
+        Stems {
+            stemmer: Stemmer::create(Algorithm::English),
+            slots: vec![Known::FREE; REMEMBERED.next_power_of_two() * 2].into(),
+            n_known: 0,
+            letters: String::new(),
         }
-        let stem = match word.is_ascii() {
-            true => self.stemmer.stem(word).into_owned(),
-            false => word.to_owned(),
-        };
-        let term = Term::of(&stem);
-        take(&stem, term);
-        if self.known.len() >= REMEMBERED {
-            self.known.clear();
-        }
-        self.known.insert(word.into(), (stem.into(), term));
     }
 
-    fn flush(&mut self, word: &mut String, take: &mut impl FnMut(&str, Term)) {
+    /// Hands on the stem of a word in lower case; of an endless one, that of its beginning.
+    fn give(&mut self, word: &str, take: &mut impl FnMut(Word)) {
+        let word = head(word, MAX_WORD);
+        let raw = Term::of(word);
+        let mask = self.slots.len() - 1;
+        let mut slot = raw.hash() as usize & mask;
+        let known = loop {
+            let known = self.slots[slot];
+            match known.raw {
+                Some(it) if it == raw => break known,
+                Some(_) => slot = (slot + 1) & mask,
+                None => break self.learn(word, raw, slot),
+            }
+        };
+        let start = known.start as usize;
+        take(Word {
+            stem: &self.letters[start..start + usize::from(known.length)],
+            term: known.term,
+            is_stop: known.is_stop,
+            place: known.place,
+        });
+    }
+
+    #[cold]
+    fn learn(&mut self, word: &str, raw: Term, slot: usize) -> Known {
+        let stem = match word.is_ascii() {
+            true => self.stemmer.stem(word),
+            false => word.into(),
+        };
+        if self.n_known >= REMEMBERED {
+            self.slots.fill(Known::FREE);
+            self.n_known = 0;
+            self.letters.clear();
+        }
+        let term = Term::of(&stem);
+        let is_stop = STOP_WORDS.contains(&term);
+        let known = Known {
+            raw: Some(raw),
+            term,
+            place: match is_stop {
+                true => None,
+                false => Vectors::embedded().find(&stem),
+            },
+            start: self.letters.len() as u32,
+            length: stem.len() as u16,
+            is_stop,
+        };
+        self.letters.push_str(&stem);
+        self.slots[slot] = known;
+        self.n_known += 1;
+        known
+    }
+
+    fn flush(&mut self, word: &mut String, take: &mut impl FnMut(Word)) {
         if !word.is_empty() {
             self.give(word, take);
             word.clear();

@@ -10,6 +10,7 @@ mod house;
 mod lsp;
 mod real_catalogs;
 mod rust_client;
+mod search_quality;
 mod serve;
 mod server;
 mod server_fakes;

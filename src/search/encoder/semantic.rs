@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 use crate::catalog::Tool;
+use crate::search::Options;
 use crate::search::encoder::sentence::Sentence;
 use crate::search::fields::{self, Field, Limits};
 use crate::search::words::head;
@@ -87,10 +88,10 @@ pub fn text(tool: &Tool) -> String {
     res.push_str(head(description.unwrap_or(title), DESCRIPTION));
     let names_only = Limits {
         description: 0,
-        parameter_text: 0,
+        parameter_text: 64,
         parameter_texts: 0,
     };
-    fields::visit(tool, &names_only, |field, name| {
+    fields::visit(tool, &Options::default(), &names_only, |field, name| {
         if field == Field::ParameterNames {
             res.push(' ');
             res.extend(name.chars().map(|c| if c == '_' { ' ' } else { c }));

@@ -1,0 +1,281 @@
+//! How much each tool has of what is asked for: in words, in meaning, and mixed.
+
+use std::sync::Arc;
+
+use crate::catalog::Tool;
+use crate::search::encoder::semantic::{Key, Semantic};
+use crate::search::layer::Statistics;
+use crate::search::query::{Asked, Query, Wish};
+use crate::search::segment::{Posting, Segment};
+use crate::search::weights::Weights;
+
+/// A tool by its place on the shelf, which is also the order of equal scores.
+pub(super) type Doc = u32;
+
+/// The segments of an index end to end: the session's own tools, then the servers' by name, each by name.
+pub(super) struct Shelf<'a> {
+    pub segments: Vec<&'a Arc<Segment>>,
+    starts: Vec<Doc>,
+    pub n_docs: usize,
+}
+
+impl<'a> Shelf<'a> {
+    pub fn new(statistics: &Statistics<'a>) -> Shelf<'a> {
+        let segments: Vec<&Arc<Segment>> = statistics.segments().collect();
+        let mut n_docs = 0;
+        let starts = segments
+            .iter()
+            .map(|segment| {
+                let start = n_docs as Doc;
+                n_docs += segment.tools.len();
+                start
+            })
+            .collect();
+        Shelf {
+            segments,
+            starts,
+            n_docs,
+        }
+    }
+
+    /// Each segment with the place of its first tool.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a Segment, Doc)> {
+        let segments = self.segments.iter().zip(&self.starts);
+        segments.map(|(segment, start)| (&***segment, *start))
+    }
+
+    /// The number of a tool's segment, and the tool's number in it.
+    pub fn place(&self, doc: Doc) -> (usize, usize) {
+        let segment = self.starts.partition_point(|start| *start <= doc) - 1;
+        (segment, (doc - self.starts[segment]) as usize)
+    }
+
+    /// The keys of all tools, in the order of docs; `None` where nobody has made them yet.
+    pub fn keys(&self) -> Option<Vec<&'a [Key]>> {
+        let keys = self.segments.iter().map(|segment| segment.made_keys());
+        keys.collect()
+    }
+
+    pub fn tool(&self, doc: Doc) -> &'a Arc<Tool> {
+        let (segment, tool) = self.place(doc);
+        &self.segments[segment].tools[tool]
+    }
+}
+
+/// What every tool has of every wish of a query.
+pub(super) struct Scores {
+    /// By wish, then by tool.
+    words: Vec<Vec<f32>>,
+    meaning: Vec<Option<Vec<f32>>>,
+    /// Whether the meaning of the whole query is a sentence encoder's; that of the parts never is.
+    has_sentences: bool,
+}
+
+impl Scores {
+    pub fn new(
+        shelf: &Shelf,
+        query: &Query,
+        semantic: Option<Semantic<'_>>,
+        weights: &Weights,
+    ) -> Scores {
+        let sentences = semantic.and_then(|it| it.cosines(&shelf.keys()?));
+        let has_sentences = sentences.is_some();
+        let mut whole = sentences.map(|cosines| cosines.iter().map(|it| it.max(0.0)).collect());
+        Scores {
+            words: words(shelf, query, weights),
+            meaning: query
+                .wishes
+                .iter()
+                .map(|wish| whole.take().or_else(|| meaning(shelf, wish)))
+                .collect(),
+            has_sentences,
+        }
+    }
+
+    /// Takes tools out of the comparison.
+    pub fn keep(&mut self, admitted: &[bool]) {
+        let all = self
+            .words
+            .iter_mut()
+            .chain(self.meaning.iter_mut().flatten());
+        for scores in all {
+            for (score, is_admitted) in scores.iter_mut().zip(admitted) {
+                if !is_admitted {
+                    *score = 0.0;
+                }
+            }
+        }
+    }
+
+    /// The sum of what a tool has of the whole query's words, before anything is compared.
+    pub fn words_of(&self, doc: Doc) -> f32 {
+        self.words[0][doc as usize]
+    }
+
+    /// The cosine of a tool and the whole query.
+    pub fn meaning_of(&self, doc: Doc) -> f32 {
+        self.meaning[0]
+            .as_ref()
+            .map_or(0.0, |meaning| meaning[doc as usize])
+    }
+
+    /// How much the whole query's words, and its meaning, come to in what [`Scores::mixed`] gives for each unit of them.
+    pub fn scales(&self, query: &Query, weights: &Weights) -> Scales {
+        let whole = if query.wishes.len() > 1 {
+            1.0 - weights.part
+        } else {
+            1.0
+        };
+        let n_words = query.wishes.first().map_or(0, |wish| wish.n_words);
+        let scales = self.scales_of(0, n_words, weights);
+        Scales {
+            words: scales.words * whole,
+            meaning: scales.meaning * whole,
+        }
+    }
+
+    fn scales_of(&self, wish: usize, n_words: usize, weights: &Weights) -> Scales {
+        let share = match self.has_sentences && wish == 0 {
+            true => &weights.words_beside_sentences,
+            false => &weights.words,
+        };
+        Scales::new(
+            &self.words[wish],
+            self.meaning[wish].as_deref(),
+            share.of(n_words),
+        )
+    }
+
+    /// Words and meaning in one number from 0 to 1, for the whole query and the part of it that fits best.
+    pub fn mixed(&self, query: &Query, weights: &Weights) -> Vec<f32> {
+        let mut wishes = query.wishes.iter().enumerate();
+        let mut mix = |(number, wish): (usize, &Wish)| {
+            let scales = self.scales_of(number, wish.n_words, weights);
+            mix(
+                &self.words[number],
+                self.meaning[number].as_deref(),
+                &scales,
+            )
+        };
+        let Some(mut res) = wishes.next().map(&mut mix) else {
+            return Vec::new();
+        };
+        let Some(mut best_part) = wishes.next().map(&mut mix) else {
+            return res;
+        };
+        for wish in wishes {
+            for (best, score) in best_part.iter_mut().zip(mix(wish)) {
+                *best = best.max(score);
+            }
+        }
+        for (score, best) in res.iter_mut().zip(best_part) {
+            *score += weights.part * (best - *score);
+        }
+        res
+    }
+}
+
+/// What a unit of words and a unit of meaning come to in a mixed score.
+pub(super) struct Scales {
+    pub words: f32,
+    pub meaning: f32,
+}
+
+impl Scales {
+    fn new(words: &[f32], meaning: Option<&[f32]>, share: f32) -> Scales {
+        let best = |scores: &[f32]| scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let share = meaning.map_or(1.0, |_| share);
+        Scales {
+            words: share / best(words),
+            meaning: meaning.map_or(0.0, |meaning| (1.0 - share) / best(meaning)),
+        }
+    }
+}
+
+fn mix(words: &[f32], meaning: Option<&[f32]>, scales: &Scales) -> Vec<f32> {
+    match meaning {
+        None => words.iter().map(|words| words * scales.words).collect(),
+        Some(meaning) => words
+            .iter()
+            .zip(meaning)
+            .map(|(words, meaning)| words * scales.words + meaning * scales.meaning)
+            .collect(),
+    }
+}
+
+/// The cosine of every tool and the wish, where it is above 0.
+fn meaning(shelf: &Shelf, wish: &Wish) -> Option<Vec<f32>> {
+    let direction = wish.direction.as_ref()?;
+    let mut res = Vec::with_capacity(shelf.n_docs);
+    for segment in &shelf.segments {
+        let cosines = segment.directions.iter().map(|it| it.cosine(direction));
+        res.extend(cosines.map(|cosine| cosine.max(0.0)));
+    }
+    Some(res)
+}
+
+/// BM25F over the fields of every tool, by wish, then by tool.
+fn words(shelf: &Shelf, query: &Query, weights: &Weights) -> Vec<Vec<f32>> {
+    let mut res = vec![vec![0.0; shelf.n_docs]; query.wishes.len()];
+    let mut sums = Sums::default();
+    for (segment, start) in shelf.iter() {
+        for asked in &query.asked {
+            sums.each(segment, asked, |tool, frequency| {
+                let score = asked.worth * saturated(frequency, weights);
+                let doc = start as usize + usize::from(tool);
+                for (number, scores) in res.iter_mut().enumerate() {
+                    if asked.wishes & 1 << number != 0 {
+                        scores[doc] += score;
+                    }
+                }
+            });
+        }
+    }
+    res
+}
+
+/// How much a word counts that stands so often in a tool: ever less for once more.
+pub(super) fn saturated(frequency: f32, weights: &Weights) -> f32 {
+    frequency * (weights.saturation + 1.0) / (frequency + weights.saturation)
+}
+
+/// Adds up the frequencies of a word and of those that stand for it.
+#[derive(Default)]
+struct Sums {
+    by_tool: Vec<f32>,
+    touched: Vec<u16>,
+}
+
+impl Sums {
+    fn each(&mut self, segment: &Segment, asked: &Asked, mut take: impl FnMut(u16, f32)) {
+        let own = segment.postings(asked.term);
+        let near = asked.near.iter().filter_map(|(term, part)| {
+            let postings = segment.postings(*term);
+            (!postings.is_empty()).then_some((postings, *part))
+        });
+        let mut near = near.peekable();
+        if near.peek().is_none() {
+            for posting in own {
+                take(posting.tool, posting.frequency());
+            }
+            return;
+        }
+        let n_tools = segment.tools.len();
+        if self.by_tool.len() < n_tools {
+            self.by_tool.resize(n_tools, 0.0);
+        }
+        let own: (&[Posting], f32) = (own, 1.0);
+        for (postings, part) in std::iter::once(own).chain(near) {
+            for posting in postings {
+                let sum = &mut self.by_tool[usize::from(posting.tool)];
+                if *sum == 0.0 {
+                    self.touched.push(posting.tool);
+                }
+                *sum += part * posting.frequency();
+            }
+        }
+        for tool in self.touched.drain(..) {
+            take(tool, std::mem::take(&mut self.by_tool[usize::from(tool)]));
+        }
+    }
+}
