@@ -13,6 +13,7 @@ use crate::catalog::Tools;
 use crate::catalog::listing;
 use crate::config;
 use crate::config::{Approval, ServerConfig, Trust};
+use crate::encoder;
 use crate::hub::session::Sessions;
 use crate::hub::{Command, Entry, Loaded, Notice, Reloaded, Snapshot, UnknownServer};
 use crate::logging;
@@ -20,7 +21,7 @@ use crate::names::{ServerName, ToolId};
 use crate::policy::Pin;
 use crate::redact::Redactor;
 use crate::search::{Group, Index, Options as SearchOptions};
-use crate::server::{Event, ListedTools, ServerHandle, ServerOptions};
+use crate::server::{Event, ListedTools, LogLevel, ServerHandle, ServerOptions};
 
 /// Changes of the catalog this close together are told to the host as one.
 const DEBOUNCE: Duration = Duration::from_millis(100);
@@ -41,6 +42,7 @@ pub struct State {
     /// Changes that the host was not told of yet.
     untold: Option<Untold>,
     options: ServerOptions,
+    encoder: Option<encoder::Handle>,
     events: mpsc::UnboundedSender<Event>,
     notices: mpsc::UnboundedSender<Notice>,
     /// Not a strong one: the hub ends when the last handle of it does.
@@ -72,6 +74,7 @@ impl State {
             listed: BTreeMap::new(),
             untold: None,
             options,
+            encoder: None,
             events,
             notices,
             commands,
@@ -137,7 +140,7 @@ impl State {
                     let message = format!("server `{server}`: {warning}");
                     let _ = self.notices.send(Notice::Log {
                         server: Some(server.clone()),
-                        level: crate::server::LogLevel::Warning,
+                        level: LogLevel::Warning,
                         message,
                     });
                 }
@@ -172,6 +175,9 @@ impl State {
         self.snapshot.problems = loaded.parsed.problems;
         if difference.tool_search_changed {
             self.index_anew();
+        }
+        if old_config.tool_search.encoder != new_config.tool_search.encoder {
+            self.encode_by(&new_config.tool_search.encoder);
         }
         let mut reloaded = Reloaded {
             unchanged: difference.unchanged,
@@ -362,6 +368,20 @@ impl State {
         self.snapshot.index = index;
     }
 
+    /// Starts the encoder that is configured in place of the one before.
+    fn encode_by(&mut self, config: &config::Encoder) {
+        let notices = self.notices.clone();
+        let complain = move |message: String| {
+            let _ = notices.send(Notice::Log {
+                server: None,
+                level: LogLevel::Warning,
+                message,
+            });
+        };
+        self.encoder = encoder::Handle::start(config, complain);
+        self.snapshot.encoder = self.encoder.as_ref().map(|it| it.reader().clone());
+    }
+
     fn changed(&mut self, server: &ServerName, reason: &'static str) {
         let due = Instant::now() + DEBOUNCE;
         let untold = self.untold.get_or_insert_with(|| Untold {
@@ -388,11 +408,15 @@ impl State {
     }
 
     fn publish(&self) {
+        if let Some(encoder) = &self.snapshot.encoder {
+            encoder.want(&self.snapshot.index);
+        }
         self.snapshots.send_replace(Arc::new(self.snapshot.clone()));
     }
 
     async fn stop(&mut self) {
         self.hurry.cancel();
+        self.encoder = None;
         for (_, handle) in std::mem::take(&mut self.handles) {
             self.endings.spawn(handle.stop());
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,10 @@ use crate::cli::session::{source, with_servers};
 
 /// Deeper than this nobody looks.
 const DEPTH: usize = 10;
+
+/// How long a sentence encoder may take for all tools, some thousand of them on a slow machine; and for one query.
+const ENCODER_LIMIT: Duration = Duration::from_secs(1200);
+const QUERY_LIMIT: Duration = Duration::from_secs(10);
 
 /// A line of the file of queries.
 #[derive(Debug, Deserialize)]
@@ -51,21 +56,31 @@ pub async fn run(global: &Global, args: Eval, output: &Output) -> anyhow::Result
             let message = format!("`{name}` is expected, but there is no such tool");
             return Err(Failure::new(Exit::WrongUsage, message).into());
         }
-        let ranked = queries.into_iter().map(|Query { query, expected }| {
-            let answer = snapshot.index.search(&query, DEPTH, |tool| tool.deferrable);
+        session.encoded(ENCODER_LIMIT).await;
+        let mut ranked = Vec::with_capacity(queries.len());
+        for Query { query, expected } in queries {
+            let texts = std::slice::from_ref(&query);
+            let meanings = match &snapshot.encoder {
+                Some(encoder) => encoder.meanings(&snapshot.index, texts, QUERY_LIMIT).await,
+                None => None,
+            };
+            let semantic = meanings.as_ref().and_then(|it| it.of(0));
+            let answer =
+                snapshot
+                    .index
+                    .search_with(&query, DEPTH, |tool| tool.deferrable, semantic);
             let mut names = answer
                 .hits
                 .iter()
                 .map(|hit| hit.tool.exposed.as_str().to_owned());
             let rank = names.clone().position(|name| expected.contains(&name));
-            Ranked {
+            ranked.push(Ranked {
+                first: names.next(),
+                rank: rank.map(|at| at + 1),
                 query,
                 expected,
-                rank: rank.map(|at| at + 1),
-                first: names.next(),
-            }
-        });
-        let ranked: Vec<Ranked> = ranked.collect();
+            });
+        }
         output.print(&render::eval::Summary::of(&ranked), || {
             render::eval::text(&ranked, output.width)
         })?;

@@ -1,5 +1,7 @@
 //! `toolcrib search`: what a model finds with `tool_search`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::api::host::Host;
@@ -9,6 +11,9 @@ use crate::cli::output::Output;
 use crate::cli::render;
 use crate::cli::render::search::Found;
 use crate::cli::session::{source, with_servers};
+
+/// How long a sentence encoder may take to read its model and the vectors that it made before.
+const ENCODER_LIMIT: Duration = Duration::from_secs(3);
 
 pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Result<Exit> {
     let query = args.query.join(" ");
@@ -21,6 +26,7 @@ pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Resu
     }
     with_servers(source(global), Host::nobody(), async |session| {
         session.settle().await;
+        session.encoded(ENCODER_LIMIT).await;
         let mut arguments = json!({"query": query});
         if let Some(limit) = args.limit {
             arguments["limit"] = limit.into();
