@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::catalog::Catalog;
 use crate::config::{Config, Parsed, Problem, ServerConfig};
+use crate::encoder;
 use crate::hub::session::{Change, Session};
 use crate::hub::state::State;
 use crate::names::{ServerName, ToolId};
@@ -40,6 +41,8 @@ pub struct Snapshot {
     pub catalog: Catalog,
     /// Over the same tools as the catalog.
     pub index: Index,
+    /// What may help the index, where the configuration wants it.
+    pub encoder: Option<encoder::Reader>,
     pub servers: BTreeMap<ServerName, Entry>,
     /// The definitions last approved, of tools whose changes need approval.
     pub pins: Arc<BTreeMap<ToolId, Pin>>,

@@ -17,6 +17,7 @@ pub mod tokens;
 
 // The shell: processes and change.
 pub mod config_file;
+pub mod encoder;
 pub mod hub;
 pub mod logging;
 pub mod server;

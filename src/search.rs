@@ -7,12 +7,14 @@ use crate::catalog::{Tool, Tools};
 use crate::config::ToolSearchConfig;
 use crate::names::ServerName;
 use crate::search::alias::Alias;
+use crate::search::encoder::semantic::{Key, Semantic, Vectors};
 use crate::search::explain::Explanation;
 use crate::search::layer::{Layer, Statistics};
 use crate::search::outcome::Outcome;
 use crate::search::weights::Weights;
 
 mod alias;
+pub mod encoder;
 pub mod explain;
 pub mod fields;
 mod languages;
@@ -150,18 +152,56 @@ impl Index {
         segments.flat_map(|segment| &segment.tools)
     }
 
+    /// Every tool with the key of the text by which a sentence encoder knows it. The first call makes the keys.
+    pub fn keyed_tools(&self) -> impl Iterator<Item = (&Key, &Arc<Tool>)> {
+        let segments = self.host.segments.iter().chain(&self.servers.segments);
+        segments.flat_map(|segment| segment.keys().iter().zip(&segment.tools))
+    }
+
+    /// Whether there is a vector for every tool. Quick: as long as nobody has made the keys, there is none.
+    pub fn is_covered_by(&self, vectors: &Vectors) -> bool {
+        let mut segments = self.host.segments.iter().chain(&self.servers.segments);
+        segments.all(|segment| {
+            let keys = segment.made_keys();
+            keys.is_some_and(|keys| keys.iter().all(|key| vectors.get(key).is_some()))
+        })
+    }
+
     /// The admitted tools for a query, best first; equal scores in the order of server and name.
     ///
     /// A word that no tool has takes nothing away: the rest of the query decides.
     pub fn search(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Answer {
+        self.search_with(query, limit, admit, None)
+    }
+
+    /// As `search`, with what a sentence encoder makes of the query and the tools; by words alone where it does not
+    /// know every tool.
+    pub fn search_with(
+        &self,
+        query: &str,
+        limit: usize,
+        admit: impl Fn(&Tool) -> bool,
+        semantic: Option<Semantic<'_>>,
+    ) -> Answer {
         let statistics = Statistics::new([&self.host, &self.servers]);
-        Outcome::find(query, limit, admit, &self.shared, &statistics).answer()
+        Outcome::find(query, limit, admit, semantic, &self.shared, &statistics).answer()
     }
 
     /// The same ranking, and what each hit owes to which rule.
     pub fn explain(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Explanation {
+        self.explain_with(query, limit, admit, None)
+    }
+
+    /// As `explain`, of the ranking by `search_with`.
+    pub fn explain_with(
+        &self,
+        query: &str,
+        limit: usize,
+        admit: impl Fn(&Tool) -> bool,
+        semantic: Option<Semantic<'_>>,
+    ) -> Explanation {
         let statistics = Statistics::new([&self.host, &self.servers]);
-        let outcome = Outcome::find(query, limit, admit, &self.shared, &statistics);
+        let outcome = Outcome::find(query, limit, admit, semantic, &self.shared, &statistics);
         Explanation::of(&outcome, &self.shared)
     }
 }
@@ -348,10 +388,10 @@ mod tests {
         let github = Group::Server(ServerName::new("github").unwrap());
         let new = tools("github/fork: Copy a repository")[&github].clone();
         let replaced = old.with(github.clone(), &new.into(), None);
-        assert!(found(&replaced, "github create issue fork").contains("github_fork"));
+        assert!(found(&replaced, "fork a repository").starts_with("github_fork"));
         assert!(!found(&replaced, "create github issue").contains("github_create_issue"));
         assert!(!found(&replaced.without(&github), "fork repository").contains("github"));
-        assert!(found(&old, "fork repository").starts_with("github_search_repos"));
+        assert!(found(&old, "search repositories").starts_with("github_search_repos"));
     }
 
     #[test]

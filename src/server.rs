@@ -18,6 +18,7 @@ mod connection;
 mod decode;
 mod desk;
 mod environment;
+mod gate;
 mod handshake;
 mod incoming;
 mod lines;
@@ -40,17 +41,19 @@ use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use crate::catalog::listing::{Dropped, ListedTool};
 use crate::config::{ServerConfig, TransportConfig};
 use crate::names::{ServerName, ToolName};
 use crate::server::actor::{Actor, Wiring};
-use crate::server::call::{Caller, Limits};
+use crate::server::call::Caller;
 use crate::server::child::ChildDial;
 use crate::server::connection::Connection;
 use crate::server::dial::{Dial, Line};
 use crate::server::environment::Environment;
 use crate::server::error::{ConnectError, ErrorKind};
+use crate::server::gate::Gate;
 
 /// How many servers start at once, unless it is said otherwise: each is a heavy program, and they share the machine.
 const START_SLOTS: usize = 4;
@@ -69,6 +72,8 @@ pub struct ServerOptions {
     pub host: watch::Receiver<HostSupport>,
     /// The sidecar's own, of which servers get the safe part.
     pub environment: Arc<Environment>,
+    /// Hidden in what servers write, besides what each was given itself: one may echo what belongs to another.
+    pub secrets: Arc<[String]>,
 }
 
 impl ServerOptions {
@@ -79,6 +84,7 @@ impl ServerOptions {
             start_slots: Arc::new(Semaphore::new(START_SLOTS)),
             host,
             environment: Arc::new(std::env::vars_os().collect()),
+            secrets: Arc::default(),
         }
     }
 }
@@ -129,6 +135,7 @@ impl HostSupport {
 /// Owns a server. Dropping it ends the server in the background.
 pub struct ServerHandle {
     caller: Caller,
+    config: watch::Sender<Arc<ServerConfig>>,
     task: JoinHandle<()>,
     _stop: DropGuard,
 }
@@ -147,6 +154,8 @@ impl ServerHandle {
                     config: stdio.clone(),
                     shim: options.shim.clone(),
                     environment: options.environment.clone(),
+                    secrets: options.secrets.clone(),
+                    given_up: TaskTracker::new(),
                 };
                 ServerHandle::spawn_with(dial, name, config, options, events)
             }
@@ -168,16 +177,12 @@ impl ServerHandle {
         let (link_sender, link) = watch::channel(Link::Starting);
         let (status_sender, status) = watch::channel(Arc::new(Status::new()));
         let (process_sender, process) = watch::channel(None);
+        let gate = Arc::new(Gate::new(config.max_concurrency));
+        let (config_sender, config) = watch::channel(Arc::new(config));
         let caller = Caller {
             name: name.clone(),
-            limits: Limits {
-                idle: config.timeout,
-                total: config.max_timeout,
-                connect: config.connect_timeout,
-            },
-            gate: config
-                .max_concurrency
-                .map(|n| Arc::new(Semaphore::new(n.max(1)))),
+            config: config.clone(),
+            gate: gate.clone(),
             link,
             status,
             process,
@@ -188,14 +193,16 @@ impl ServerHandle {
         let wiring = Wiring {
             events,
             controls,
-            gate: caller.gate.clone(),
+            config,
+            gate,
             link: link_sender,
             status: status_sender,
             process: process_sender,
         };
-        let actor = Actor::new(dial, name, config, options, wiring);
+        let actor = Actor::new(dial, name, options, wiring);
         ServerHandle {
             caller,
+            config: config_sender,
             task: tokio::spawn(actor.run()),
             _stop: stop,
         }
@@ -210,9 +217,27 @@ impl ServerHandle {
         self.caller.status()
     }
 
+    /// Takes over what the running connection does not depend on; the rest is for another handle. Calls that have
+    /// begun keep their limits.
+    pub fn configure(&self, config: ServerConfig) {
+        self.caller.gate.set_limit(config.max_concurrency);
+        let former = self.config.send_replace(Arc::new(config));
+        if self.config.borrow().connect_timeout > former.connect_timeout {
+            // It may be what the server was waiting for.
+            self.caller.controls.wake.notify_one();
+        }
+    }
+
     /// Ends the server's process, if there is one, and starts anew with all attempts. Calls in flight are lost.
     pub fn restart(&self) {
         self.caller.controls.restart.notify_one();
+    }
+
+    /// Lets no new call in and waits until those that run have ended, at most so long.
+    pub async fn retire(&self, grace: Duration) {
+        self.caller.gate.close();
+        // The rest is lost when the server is stopped.
+        let _ = timeout(grace, self.caller.gate.empty()).await;
     }
 
     /// Ends the server and waits until nothing of it is left, or until it has taken too long.

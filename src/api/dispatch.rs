@@ -105,7 +105,7 @@ pub async fn dispatch(
         resolution = turn.resolve(&params.name, params.arguments.as_ref());
     }
     let answered = match resolution {
-        Resolution::Search(call) => search(&turn, &call),
+        Resolution::Search(call) => search(&turn, &call).await,
         Resolution::Describe(call) => describe(&turn, &call),
         Resolution::Host(ToolCall {
             tool,

@@ -1,6 +1,7 @@
 //! Answers the two bridge tools that only look: `tool_search` and `tool_describe`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::api::dispatch::{Answered, Turn};
 use crate::api::types::Outcome;
@@ -15,21 +16,35 @@ use crate::server::ServerState;
 /// After this many searches without a call, the best hit is shown whole whatever it costs.
 const SEARCHES_BEFORE_WHOLE: u64 = 3;
 
-pub fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
-    let view = turn.view();
+/// How long a search waits for what its queries mean before it goes without: some ten times what one takes.
+const MEANINGS_LIMIT: Duration = Duration::from_millis(250);
+
+pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
     let index = turn
         .session
         .index(turn.snapshot.catalog.generation(), &turn.snapshot.index);
+    let meanings = match &turn.snapshot.encoder {
+        Some(encoder) => {
+            encoder
+                .meanings(&index, &call.queries, MEANINGS_LIMIT)
+                .await
+        }
+        None => None,
+    };
+    let view = turn.view();
     let admit = |tool: &Tool| {
         tool.deferrable
             && view
                 .get(tool.exposed.as_str())
                 .is_some_and(|it| it.origin == tool.origin)
     };
-    let answers: Vec<(&str, Answer)> = call
-        .queries
-        .iter()
-        .map(|query| (query.as_str(), index.search(query, call.limit, admit)))
+    let answer = |(number, query)| {
+        let semantic = meanings.as_ref().and_then(|it| it.of(number));
+        index.search_with(query, call.limit, admit, semantic)
+    };
+    let queries = call.queries.iter().map(String::as_str).enumerate();
+    let answers: Vec<(&str, Answer)> = queries
+        .map(|(number, query)| (query, answer((number, query))))
         .collect();
     let found: Vec<Found<'_>> = answers
         .iter()

@@ -64,6 +64,13 @@ fn log_level(given: &str) -> Result<String, InvalidLevel> {
     logging::filter(given).map(|_| given.to_owned())
 }
 
+fn share(given: &str) -> Result<f64, &'static str> {
+    let share = given.parse().ok();
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or("a number from 0 to 1 is needed")
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     Text,
@@ -312,7 +319,7 @@ pub struct Eval {
     /// File with one query a line, as JSON, or with a list of queries in YAML.
     pub queries: PathBuf,
     /// Exit status 1 where less than this share of the expected tools, from 0 to 1, is among the first five.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub min_recall_at_5: Option<f64>,
     /// Show what each tool of a miss owes to which rule of the ranking.
     #[arg(long)]

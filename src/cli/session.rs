@@ -178,6 +178,18 @@ impl Session {
         self.hub.settled(self.limit()).await;
     }
 
+    /// Waits until the sentence encoder, where one is configured, has read every tool; at most so long, and then says so.
+    pub async fn encoded(&self, limit: Duration) {
+        let snapshot = self.hub.snapshot();
+        if let Some(encoder) = &snapshot.encoder
+            && !encoder.covers(&snapshot.index, limit).await
+        {
+            complain(
+                "warning: the sentence encoder has not read all tools, they are ranked without it",
+            );
+        }
+    }
+
     /// What a model reads when it calls a bridge tool that only looks.
     pub async fn bridge(&self, name: &str, arguments: Value) -> anyhow::Result<Value> {
         let params = DispatchParams {

@@ -231,7 +231,7 @@ pub static TOOL_SEARCH: Table = Table {
              (a model found on this machine) or the folder of a model.",
         )
         .default(r#""off""#)
-        .examples(&[r#""auto""#, r#""~/models/potion-base-8M""#]),
+        .examples(&[r#""auto""#, r#""~/models/all-MiniLM-L6-v2""#]),
         key(
             "aliases",
             Kind::TextMap,

@@ -7,11 +7,13 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::catalog::Tools;
 use crate::catalog::listing;
 use crate::config;
 use crate::config::{Approval, ServerConfig, Trust};
+use crate::encoder;
 use crate::hub::session::Sessions;
 use crate::hub::{Command, Entry, Loaded, Notice, Reloaded, Snapshot, UnknownServer};
 use crate::logging;
@@ -19,20 +21,28 @@ use crate::names::{ServerName, ToolId};
 use crate::policy::Pin;
 use crate::redact::Redactor;
 use crate::search::{Group, Index, Options as SearchOptions};
-use crate::server::{Event, ListedTools, ServerHandle, ServerOptions};
+use crate::server::{Event, ListedTools, LogLevel, ServerHandle, ServerOptions};
 
 /// Changes of the catalog this close together are told to the host as one.
 const DEBOUNCE: Duration = Duration::from_millis(100);
+/// How long running calls of a server may go on when its entry has changed or is gone.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub struct State {
     snapshot: Snapshot,
     sessions: Sessions,
     handles: BTreeMap<ServerName, ServerHandle>,
+    /// Servers whose process is being ended; none of these is started before that.
+    leaving: BTreeSet<ServerName>,
+    endings: JoinSet<()>,
+    /// Ends the grace of those who are leaving.
+    hurry: CancellationToken,
     /// What each server listed last, before any filter.
     listed: BTreeMap<ServerName, Arc<ListedTools>>,
     /// Changes that the host was not told of yet.
     untold: Option<Untold>,
     options: ServerOptions,
+    encoder: Option<encoder::Handle>,
     events: mpsc::UnboundedSender<Event>,
     notices: mpsc::UnboundedSender<Notice>,
     /// Not a strong one: the hub ends when the last handle of it does.
@@ -58,9 +68,13 @@ impl State {
             snapshot: Snapshot::default(),
             sessions: Sessions::default(),
             handles: BTreeMap::new(),
+            leaving: BTreeSet::new(),
+            endings: JoinSet::new(),
+            hurry: CancellationToken::new(),
             listed: BTreeMap::new(),
             untold: None,
             options,
+            encoder: None,
             events,
             notices,
             commands,
@@ -108,6 +122,7 @@ impl State {
             }
             Command::Restart { servers, reply } => drop(reply.send(self.restart(&servers))),
             Command::Ended { server } => {
+                self.leaving.remove(&server);
                 self.start(&server);
                 self.publish();
             }
@@ -118,12 +133,14 @@ impl State {
     fn event(&mut self, event: Event) {
         match event {
             Event::Status(server, _) => drop(self.notices.send(Notice::Status(server))),
+            // Who is leaving has nothing to offer.
+            Event::Tools(server, _) if !self.handles.contains_key(&server) => {}
             Event::Tools(server, listed) => {
                 for warning in &listed.warnings {
                     let message = format!("server `{server}`: {warning}");
                     let _ = self.notices.send(Notice::Log {
                         server: Some(server.clone()),
-                        level: crate::server::LogLevel::Warning,
+                        level: LogLevel::Warning,
                         message,
                     });
                 }
@@ -158,6 +175,9 @@ impl State {
         self.snapshot.problems = loaded.parsed.problems;
         if difference.tool_search_changed {
             self.index_anew();
+        }
+        if old_config.tool_search.encoder != new_config.tool_search.encoder {
+            self.encode_by(&new_config.tool_search.encoder);
         }
         let mut reloaded = Reloaded {
             unchanged: difference.unchanged,
@@ -224,37 +244,51 @@ impl State {
             return;
         };
         let config = Arc::new(config.clone());
-        let entry = if config.enabled {
+        let entry = if !config.enabled {
+            self.forget_tools(server);
+            Entry::Disabled { config }
+        } else if self.leaving.contains(server) {
+            // A server may not bear a second beside itself.
+            Entry::Changing { config }
+        } else {
+            let options = ServerOptions {
+                secrets: self.snapshot.config.secrets().into(),
+                ..self.options.clone()
+            };
             let handle = ServerHandle::spawn(
                 server.clone(),
                 (*config).clone(),
-                self.options.clone(),
+                options,
                 self.events.clone(),
             );
             let caller = handle.caller();
             self.handles.insert(server.clone(), handle);
             Entry::Running { config, caller }
-        } else {
-            self.forget_tools(server);
-            Entry::Disabled { config }
         };
         self.snapshot.servers.insert(server.clone(), entry);
     }
 
-    /// Ends the process of the old entry, then starts the new one: a server may not bear a second beside itself.
+    /// Ends the process of the old entry, then starts the new one.
     fn replace(&mut self, server: &ServerName) {
+        self.leave(server);
+        self.start(server);
+    }
+
+    /// Begins to end a server's process, once its calls are through; what its entry is by then is started after that.
+    fn leave(&mut self, server: &ServerName) {
         let Some(handle) = self.handles.remove(server) else {
-            return self.start(server);
+            return;
         };
-        let config = Arc::new(self.snapshot.config.servers[server].clone());
-        if !config.enabled {
-            self.forget_tools(server);
-        }
-        self.snapshot
-            .servers
-            .insert(server.clone(), Entry::Changing { config });
-        let (commands, server) = (self.commands.clone(), server.clone());
-        tokio::spawn(async move {
+        self.leaving.insert(server.clone());
+        while self.endings.try_join_next().is_some() {}
+        let (commands, hurry) = (self.commands.clone(), self.hurry.clone());
+        let server = server.clone();
+        self.endings.spawn(async move {
+            tokio::select! {
+                biased;
+                () = hurry.cancelled() => {}
+                () = handle.retire(GRACE) => {}
+            }
             handle.stop().await;
             if let Some(commands) = commands.upgrade() {
                 let _ = commands.send(Command::Ended { server });
@@ -268,15 +302,16 @@ impl State {
             self.snapshot.servers.get_mut(server)
         {
             *used = Arc::new(config.clone());
+            if let Some(handle) = self.handles.get(server) {
+                handle.configure(config.clone());
+            }
             self.list(server, "config");
         }
     }
 
     fn remove(&mut self, server: &ServerName) {
         self.snapshot.servers.remove(server);
-        if let Some(handle) = self.handles.remove(server) {
-            tokio::spawn(handle.stop());
-        }
+        self.leave(server);
         self.forget_tools(server);
     }
 
@@ -333,6 +368,20 @@ impl State {
         self.snapshot.index = index;
     }
 
+    /// Starts the encoder that is configured in place of the one before.
+    fn encode_by(&mut self, config: &config::Encoder) {
+        let notices = self.notices.clone();
+        let complain = move |message: String| {
+            let _ = notices.send(Notice::Log {
+                server: None,
+                level: LogLevel::Warning,
+                message,
+            });
+        };
+        self.encoder = encoder::Handle::start(config, complain);
+        self.snapshot.encoder = self.encoder.as_ref().map(|it| it.reader().clone());
+    }
+
     fn changed(&mut self, server: &ServerName, reason: &'static str) {
         let due = Instant::now() + DEBOUNCE;
         let untold = self.untold.get_or_insert_with(|| Untold {
@@ -359,15 +408,19 @@ impl State {
     }
 
     fn publish(&self) {
+        if let Some(encoder) = &self.snapshot.encoder {
+            encoder.want(&self.snapshot.index);
+        }
         self.snapshots.send_replace(Arc::new(self.snapshot.clone()));
     }
 
     async fn stop(&mut self) {
-        let mut stopping = JoinSet::new();
+        self.hurry.cancel();
+        self.encoder = None;
         for (_, handle) in std::mem::take(&mut self.handles) {
-            stopping.spawn(handle.stop());
+            self.endings.spawn(handle.stop());
         }
-        while stopping.join_next().await.is_some() {}
+        while self.endings.join_next().await.is_some() {}
     }
 }
 

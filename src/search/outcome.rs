@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalog::Tool;
+use crate::search::encoder::semantic::Semantic;
 use crate::search::layer::Statistics;
 use crate::search::naming::Naming;
 use crate::search::query::Query;
@@ -36,13 +37,16 @@ impl<'a> Outcome<'a> {
         text: &str,
         limit: usize,
         admit: impl Fn(&Tool) -> bool,
+        semantic: Option<Semantic<'_>>,
         shared: &Shared,
         statistics: &Statistics<'a>,
     ) -> Outcome<'a> {
         let weights = &shared.weights;
         let shelf = Shelf::new(statistics);
         let query = Query::parse(text, statistics, weights);
-        let (ranked, scores) = rank::ranked(&shelf, &query, statistics, weights, limit, &admit);
+        let scores = Scores::new(&shelf, &query, semantic, weights);
+        let (ranked, scores) =
+            rank::ranked(&shelf, &query, scores, statistics, weights, limit, &admit);
         let judge = Judge::new(&shelf, &query, &scores, statistics);
         let mut found: Vec<Found> = ranked.iter().map(Found::ranked).collect();
         let mut special = Vec::new();

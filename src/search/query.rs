@@ -231,6 +231,10 @@ impl Asked {
             self.worth = statistics.idf(self.term);
             return;
         }
+        // `the` is no beginning of `theme`.
+        if words::is_stop_word(self.term) {
+            return;
+        }
         let mut near: FxHashMap<Term, f32> = synonyms.collect();
         statistics.like(&self.text, |likeness, other| {
             let part = match likeness {

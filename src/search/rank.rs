@@ -45,13 +45,13 @@ pub(super) fn named(shelf: &Shelf, query: &str) -> Vec<(Naming, Doc)> {
 pub(super) fn ranked(
     shelf: &Shelf,
     query: &Query,
+    mut scores: Scores,
     statistics: &Statistics,
     weights: &Weights,
     n: usize,
     admit: &impl Fn(&Tool) -> bool,
 ) -> (Vec<Ranked>, Scores) {
     let n = n.max(weights.pool);
-    let mut scores = Scores::new(shelf, query, weights);
     let mut pool = best(&scores.mixed(query, weights), n);
     // Most sessions admit everything, so that all tools are asked about only once some of the best is refused.
     if pool.iter().any(|(_, doc)| !admit(shelf.tool(*doc))) {

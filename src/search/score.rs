@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalog::Tool;
+use crate::search::encoder::semantic::{Key, Semantic};
 use crate::search::layer::Statistics;
 use crate::search::query::{Asked, Query, Wish};
 use crate::search::segment::{Posting, Segment};
@@ -49,6 +50,12 @@ impl<'a> Shelf<'a> {
         (segment, (doc - self.starts[segment]) as usize)
     }
 
+    /// The keys of all tools, in the order of docs; `None` where nobody has made them yet.
+    pub fn keys(&self) -> Option<Vec<&'a [Key]>> {
+        let keys = self.segments.iter().map(|segment| segment.made_keys());
+        keys.collect()
+    }
+
     pub fn tool(&self, doc: Doc) -> &'a Arc<Tool> {
         let (segment, tool) = self.place(doc);
         &self.segments[segment].tools[tool]
@@ -60,17 +67,28 @@ pub(super) struct Scores {
     /// By wish, then by tool.
     words: Vec<Vec<f32>>,
     meaning: Vec<Option<Vec<f32>>>,
+    /// Whether the meaning of the whole query is a sentence encoder's; that of the parts never is.
+    has_sentences: bool,
 }
 
 impl Scores {
-    pub fn new(shelf: &Shelf, query: &Query, weights: &Weights) -> Scores {
+    pub fn new(
+        shelf: &Shelf,
+        query: &Query,
+        semantic: Option<Semantic<'_>>,
+        weights: &Weights,
+    ) -> Scores {
+        let sentences = semantic.and_then(|it| it.cosines(&shelf.keys()?));
+        let has_sentences = sentences.is_some();
+        let mut whole = sentences.map(|cosines| cosines.iter().map(|it| it.max(0.0)).collect());
         Scores {
             words: words(shelf, query, weights),
             meaning: query
                 .wishes
                 .iter()
-                .map(|wish| meaning(shelf, wish))
+                .map(|wish| whole.take().or_else(|| meaning(shelf, wish)))
                 .collect(),
+            has_sentences,
         }
     }
 
@@ -109,19 +127,35 @@ impl Scores {
             1.0
         };
         let n_words = query.wishes.first().map_or(0, |wish| wish.n_words);
-        let scales = Scales::new(&self.words[0], self.meaning[0].as_deref(), n_words, weights);
+        let scales = self.scales_of(0, n_words, weights);
         Scales {
             words: scales.words * whole,
             meaning: scales.meaning * whole,
         }
     }
 
+    fn scales_of(&self, wish: usize, n_words: usize, weights: &Weights) -> Scales {
+        let share = match self.has_sentences && wish == 0 {
+            true => &weights.words_beside_sentences,
+            false => &weights.words,
+        };
+        Scales::new(
+            &self.words[wish],
+            self.meaning[wish].as_deref(),
+            share.of(n_words),
+        )
+    }
+
     /// Words and meaning in one number from 0 to 1, for the whole query and the part of it that fits best.
     pub fn mixed(&self, query: &Query, weights: &Weights) -> Vec<f32> {
         let mut wishes = query.wishes.iter().enumerate();
         let mut mix = |(number, wish): (usize, &Wish)| {
-            let meaning = self.meaning[number].as_deref();
-            mix(&self.words[number], meaning, wish.n_words, weights)
+            let scales = self.scales_of(number, wish.n_words, weights);
+            mix(
+                &self.words[number],
+                self.meaning[number].as_deref(),
+                &scales,
+            )
         };
         let Some(mut res) = wishes.next().map(&mut mix) else {
             return Vec::new();
@@ -148,9 +182,9 @@ pub(super) struct Scales {
 }
 
 impl Scales {
-    fn new(words: &[f32], meaning: Option<&[f32]>, n_words: usize, weights: &Weights) -> Scales {
+    fn new(words: &[f32], meaning: Option<&[f32]>, share: f32) -> Scales {
         let best = |scores: &[f32]| scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let share = meaning.map_or(1.0, |_| words_share(n_words, weights));
+        let share = meaning.map_or(1.0, |_| share);
         Scales {
             words: share / best(words),
             meaning: meaning.map_or(0.0, |meaning| (1.0 - share) / best(meaning)),
@@ -158,8 +192,7 @@ impl Scales {
     }
 }
 
-fn mix(words: &[f32], meaning: Option<&[f32]>, n_words: usize, weights: &Weights) -> Vec<f32> {
-    let scales = Scales::new(words, meaning, n_words, weights);
+fn mix(words: &[f32], meaning: Option<&[f32]>, scales: &Scales) -> Vec<f32> {
     match meaning {
         None => words.iter().map(|words| words * scales.words).collect(),
         Some(meaning) => words
@@ -168,12 +201,6 @@ fn mix(words: &[f32], meaning: Option<&[f32]>, n_words: usize, weights: &Weights
             .map(|(words, meaning)| words * scales.words + meaning * scales.meaning)
             .collect(),
     }
-}
-
-/// The longer the query, the more its words count against its meaning.
-fn words_share(n_words: usize, weights: &Weights) -> f32 {
-    let share = weights.words_base + weights.words_slope * n_words as f32;
-    share.clamp(weights.words_least, weights.words_most)
 }
 
 /// The cosine of every tool and the wish, where it is above 0.

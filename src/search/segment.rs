@@ -1,10 +1,11 @@
 //! The postings of one group of tools, built once and never changed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Tool, Tools};
+use crate::search::encoder::semantic::{self, Key};
 use crate::search::fields::{self, Field, N_FIELDS};
 use crate::search::naming::Names;
 use crate::search::vectors::{Embedding, Place, Vectors};
@@ -27,6 +28,8 @@ pub(super) struct Segment {
     /// The words of tool `t`'s name are `name_words[name_starts[t]..name_starts[t + 1]]`.
     name_words: Box<[NameWord]>,
     name_starts: Box<[u32]>,
+    /// Made when a sentence encoder asks for them.
+    keys: OnceLock<Box<[Key]>>,
 }
 
 /// A word in a tool: how often and where it stands, in one number.
@@ -107,6 +110,7 @@ impl Segment {
             postings,
             name_words: builder.name_words.into(),
             name_starts: builder.name_starts.into(),
+            keys: OnceLock::new(),
         };
         (segment, words)
     }
@@ -146,6 +150,18 @@ impl Segment {
         postings
             .binary_search_by_key(&tool, |posting| usize::from(posting.tool))
             .is_ok()
+    }
+
+    /// The keys of the tools' texts; the first call makes them.
+    pub fn keys(&self) -> &[Key] {
+        let key = |tool: &Arc<Tool>| Key::of(&semantic::text(tool));
+        self.keys
+            .get_or_init(|| self.tools.iter().map(key).collect())
+    }
+
+    /// The keys, if they were made already.
+    pub fn made_keys(&self) -> Option<&[Key]> {
+        self.keys.get().map(|keys| &**keys)
     }
 
     /// The words of a tool's own name.

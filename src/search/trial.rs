@@ -1,6 +1,7 @@
 //! Whether a user's own queries find the tools that they should, and what came instead.
 
 use crate::catalog::Tool;
+use crate::search::encoder::semantic::Semantic;
 use crate::search::explain::{ExplainedHit, QueryWord};
 use crate::search::measure::{Measures, mean, measure};
 use crate::search::{Index, Verdict};
@@ -48,9 +49,20 @@ const DEPTH: usize = 100;
 
 /// Runs all cases; a case is a miss if no expected tool is among the first `depth`.
 pub fn run(index: &Index, cases: &[Case], depth: usize) -> Trial {
+    run_with(index, cases, depth, |_| None)
+}
+
+/// As `run`, with what a sentence encoder makes of the query of each case, by its number.
+pub fn run_with<'s>(
+    index: &Index,
+    cases: &[Case],
+    depth: usize,
+    semantic: impl Fn(usize) -> Option<Semantic<'s>>,
+) -> Trial {
     let rows: Vec<Row> = cases
         .iter()
-        .map(|case| run_case(index, case, depth))
+        .enumerate()
+        .map(|(number, case)| run_case(index, case, depth, semantic(number)))
         .collect();
     let measured: Vec<Measures> = cases
         .iter()
@@ -64,8 +76,8 @@ pub fn run(index: &Index, cases: &[Case], depth: usize) -> Trial {
     }
 }
 
-fn run_case(index: &Index, case: &Case, depth: usize) -> Row {
-    let explanation = index.explain(&case.query, depth.max(DEPTH), |_| true);
+fn run_case(index: &Index, case: &Case, depth: usize, semantic: Option<Semantic<'_>>) -> Row {
+    let explanation = index.explain_with(&case.query, depth.max(DEPTH), |_| true, semantic);
     // Each hit stands for the expectation that it meets, and one that meets none for itself.
     let met = |hit: &ExplainedHit| {
         case.expected

@@ -2,7 +2,7 @@
 
 use crate::search::fields::{Limits, N_FIELDS, Weighing};
 
-/// Everything that was measured; `examples/rank.rs` is how.
+/// Everything that was measured; `tests/it/search_quality.rs` holds what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
     /// In the order of [`crate::search::fields::Field`].
@@ -28,11 +28,10 @@ pub(super) struct Weights {
     pub part: f32,
     /// How much name, description and parameters count for the direction of a tool, however long they are.
     pub directions: [f32; 3],
-    /// How much the words count against the meaning: at least, for each word of the query, at most.
-    pub words_base: f32,
-    pub words_slope: f32,
-    pub words_least: f32,
-    pub words_most: f32,
+    /// How much the words count against the meaning.
+    pub words: Share,
+    /// The same where the meaning is a sentence encoder's.
+    pub words_beside_sentences: Share,
     /// The tools whose names are compared with the query, and by which servers are compared.
     pub pool: usize,
     /// What a tool gains whose name the query covers whole.
@@ -45,6 +44,22 @@ pub(super) struct Weights {
     pub tools_of_a_server: u32,
     /// What a tool gains by an alias that is the whole query; by one that is a part of it, that part.
     pub alias: f32,
+}
+
+/// The longer a query, the more its words count against its meaning.
+#[derive(Clone, Debug)]
+pub(super) struct Share {
+    pub base: f32,
+    /// For each word.
+    pub slope: f32,
+    pub least: f32,
+    pub most: f32,
+}
+
+impl Share {
+    pub fn of(&self, n_words: usize) -> f32 {
+        (self.base + self.slope * n_words as f32).clamp(self.least, self.most)
+    }
 }
 
 impl Default for Weights {
@@ -79,10 +94,18 @@ impl Default for Weights {
             parts_from: 8,
             part: 0.4,
             directions: [1.0, 1.0, 0.3],
-            words_base: 0.3,
-            words_slope: 0.03,
-            words_least: 0.35,
-            words_most: 0.8,
+            words: Share {
+                base: 0.3,
+                slope: 0.02,
+                least: 0.35,
+                most: 0.8,
+            },
+            words_beside_sentences: Share {
+                base: 0.35,
+                slope: 0.0,
+                least: 0.2,
+                most: 0.6,
+            },
             pool: 50,
             name_coverage: 0.4,
             alike_from: 0.1,

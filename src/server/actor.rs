@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::config::{Protocol, ServerConfig};
@@ -16,6 +16,7 @@ use crate::server::connect::{Attempt, Connected};
 use crate::server::connection::Connection;
 use crate::server::dial::Dial;
 use crate::server::error::{ConnectError, ErrorKind};
+use crate::server::gate::Gate;
 use crate::server::handshake::Agreed;
 use crate::server::listing::Listing;
 use crate::server::mcp::Era;
@@ -41,7 +42,6 @@ const PROVEN_AFTER: Duration = Duration::from_secs(60);
 pub struct Actor<D> {
     dial: D,
     name: ServerName,
-    config: ServerConfig,
     options: ServerOptions,
     wiring: Wiring,
     backoff: Backoff,
@@ -57,7 +57,9 @@ pub struct Actor<D> {
 pub struct Wiring {
     pub events: mpsc::UnboundedSender<Event>,
     pub controls: Controls,
-    pub gate: Option<Arc<Semaphore>>,
+    /// Changes only in what does not need another connection.
+    pub config: watch::Receiver<Arc<ServerConfig>>,
+    pub gate: Arc<Gate>,
     pub link: watch::Sender<Link>,
     pub status: watch::Sender<Arc<Status>>,
     pub process: watch::Sender<Option<Process>>,
@@ -74,17 +76,10 @@ enum Turn {
 }
 
 impl<D: Dial> Actor<D> {
-    pub fn new(
-        dial: D,
-        name: ServerName,
-        config: ServerConfig,
-        options: ServerOptions,
-        wiring: Wiring,
-    ) -> Actor<D> {
+    pub fn new(dial: D, name: ServerName, options: ServerOptions, wiring: Wiring) -> Actor<D> {
         Actor {
             dial,
             name,
-            config,
             options,
             wiring,
             backoff: Backoff::new(),
@@ -131,7 +126,8 @@ impl<D: Dial> Actor<D> {
         };
         self.wiring.link.send_replace(link);
         self.publish(ServerState::Connecting, None);
-        let first = match (self.config.protocol, self.learned) {
+        let config = self.wiring.config.borrow().clone();
+        let first = match (config.protocol, self.learned) {
             (Protocol::Legacy, _) => Era::Session,
             (_, Some(era)) => era,
             (Protocol::Auto, None) => Era::Session,
@@ -143,7 +139,7 @@ impl<D: Dial> Actor<D> {
             let slot = self.options.start_slots.acquire().await.ok();
             let attempt = Attempt {
                 name: &self.name,
-                config: &self.config,
+                config: &config,
                 dial: &self.dial,
                 first,
                 support,
@@ -213,6 +209,7 @@ impl<D: Dial> Actor<D> {
     async fn keep(&mut self, connection: &Arc<Connection>) -> Turn {
         let _subscription = connection.listen().await;
         let controls = self.wiring.controls.clone();
+        let mut config = self.wiring.config.clone();
         let mut lost = Box::pin(connection.watch());
         let mut refresh: Option<Task<Option<Listing>>> = None;
         let mut ping: Option<Task<bool>> = None;
@@ -247,6 +244,7 @@ impl<D: Dial> Actor<D> {
                     let name = self.name.clone();
                     refresh = Some(Box::pin(relist(name, connection.clone(), gate, known)));
                 }
+                Ok(()) = config.changed() => ping_at = self.next_ping(),
                 () = sleep_until(ping_at), if ping.is_none() => {
                     ping_at = self.next_ping();
                     ping = self.ping(connection);
@@ -257,23 +255,21 @@ impl<D: Dial> Actor<D> {
 
     /// Begins to check a connection that is idle; a busy one shows by itself whether it is alive.
     fn ping(&self, connection: &Arc<Connection>) -> Option<Task<bool>> {
-        let permit = match &self.wiring.gate {
-            Some(gate) => Some(gate.clone().try_acquire_owned().ok()?),
-            None => None,
-        };
         if connection.is_busy() {
             return None;
         }
-        let connection = connection.clone();
+        let (connection, gate) = (connection.clone(), self.wiring.gate.clone());
         Some(Box::pin(async move {
-            let is_alive = connection.is_alive().await;
-            drop(permit);
-            is_alive
+            // Where there is no room, somebody else finds out.
+            let Some(_pass) = gate.try_enter() else {
+                return true;
+            };
+            connection.is_alive().await
         }))
     }
 
     fn next_ping(&self) -> Instant {
-        let interval = match self.config.keepalive {
+        let interval = match self.wiring.config.borrow().keepalive {
             Some(interval) => interval.max(MIN_KEEPALIVE),
             // A century is as good as never, and can be added to an instant.
             None => Duration::from_secs(100 * 365 * 24 * 3600),
@@ -351,10 +347,14 @@ impl<D: Dial> Actor<D> {
 
     async fn former_process_is_gone(&self) {
         let process = self.wiring.process.borrow().clone();
-        if let Some(process) = process {
-            process.begin_stop();
-            let _ = timeout(LEAVE_LIMIT, process.gone()).await;
-        }
+        let gone = async {
+            if let Some(process) = process {
+                process.begin_stop();
+                process.gone().await;
+            }
+            self.dial.gone().await;
+        };
+        let _ = timeout(LEAVE_LIMIT, gone).await;
     }
 
     fn publish(&self, state: ServerState, retry_at: Option<Instant>) {

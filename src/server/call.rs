@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
+use crate::config::ServerConfig;
 use crate::names::{ServerName, ToolName};
 use crate::server::connection::Connection;
 use crate::server::decode::{CallResult, InputRequired, call_result};
+use crate::server::gate::{Gate, Pass};
 use crate::server::mcp::Failure;
 use crate::server::outbox::{SendError, Written};
 use crate::server::process::Process;
@@ -25,16 +28,15 @@ const RECONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const REASON_PATIENCE: Duration = Duration::from_secs(3);
 /// How often a stateless server may ask for more before it answers.
 const MAX_ROUNDS: usize = 10;
-/// Progress that may wait for the caller.
+/// Progress that may wait for the caller; of more, the newest is kept.
 const PROGRESS_QUEUE: usize = 256;
 
 /// Calls one server's tools. Clones share everything.
 #[derive(Clone)]
 pub struct Caller {
     pub(super) name: ServerName,
-    pub(super) limits: Limits,
-    /// Lets so many calls through at once.
-    pub(super) gate: Option<Arc<Semaphore>>,
+    pub(super) config: watch::Receiver<Arc<ServerConfig>>,
+    pub(super) gate: Arc<Gate>,
     pub(super) link: watch::Receiver<Link>,
     pub(super) status: watch::Receiver<Arc<Status>>,
     pub(super) process: watch::Receiver<Option<Process>>,
@@ -42,52 +44,52 @@ pub struct Caller {
     pub(super) events: mpsc::UnboundedSender<Event>,
 }
 
-/// A server's settings that bear on calls.
-#[derive(Clone, Copy)]
-pub struct Limits {
-    /// Without a sign of life.
-    pub idle: Duration,
-    pub total: Duration,
-    pub connect: Duration,
-}
-
 impl Caller {
     /// Runs a call to its end. Dropping the future cancels it, in the queue as well as at the server.
     ///
     /// `on_progress` is called in order, and never after the end. What may have been sent is never sent again.
     pub async fn call(&self, call: Call, mut on_progress: impl FnMut(Progress) + Send) -> CallEnd {
-        let _permit = match &self.gate {
-            Some(gate) => gate.acquire().await.ok(),
-            None => None,
+        let called = Instant::now();
+        // The time in the queue and that of a start are not the tool's, but they are the caller's.
+        let deadline = call
+            .timeout
+            .and_then(|timeout| called.checked_add(timeout))
+            .unwrap_or_else(century);
+        let _pass = match self.enter(call.timeout, deadline).await {
+            Ok(pass) => pass,
+            Err(end) => return end,
         };
-        let started = Instant::now();
-        let idle = call.timeout.unwrap_or(self.limits.idle);
-        let total = self.limits.total.min(call.timeout.unwrap_or(Duration::MAX));
-        let patience = started + idle.min(total).min(self.limits.connect);
+        let config = self.config.borrow().clone();
+        let idle = call
+            .timeout
+            .unwrap_or(config.timeout)
+            .min(config.max_timeout);
+        let patience = Instant::now() + idle.min(config.connect_timeout);
         let mut reconnect = None;
         loop {
-            let connection = match self.connection(patience, &mut reconnect).await {
+            let connection = self.connection(patience, deadline, &mut reconnect).await;
+            let connection = match connection {
                 Ok(connection) => connection,
                 Err(end) => return end,
             };
-            // The time that a start takes is not the tool's, but it is the caller's.
-            let since = match call.timeout {
-                Some(timeout) if timeout <= self.limits.total => started,
-                _ => Instant::now(),
-            };
+            let hard_limit = Instant::now() + config.max_timeout;
             let run = Run {
                 caller: self,
                 connection: &connection,
                 call: &call,
                 idle,
-                total,
-                end: since + total,
+                total: match call.timeout {
+                    Some(timeout) if deadline <= hard_limit => timeout,
+                    _ => config.max_timeout,
+                },
+                end: hard_limit.min(deadline),
             };
             match run.to_its_end(&mut on_progress).await {
                 Err(NotSent(SendError::Closed)) => {
                     // The process ended before a byte of it was written: on a new one, this is the first time.
                     reconnect.get_or_insert_with(|| Instant::now() + RECONNECT_PATIENCE);
-                    let _ = timeout(REASON_PATIENCE, connection.lost()).await;
+                    let patience = deadline.min(Instant::now() + REASON_PATIENCE);
+                    let _ = timeout_at(patience, connection.lost()).await;
                 }
                 Err(NotSent(error)) => {
                     return CallEnd::Unavailable {
@@ -124,10 +126,28 @@ impl Caller {
         let _ = status.wait_for(is_settled).await;
     }
 
+    /// Waits in the queue of the server's calls.
+    async fn enter(&self, limit: Option<Duration>, deadline: Instant) -> Result<Pass<'_>, CallEnd> {
+        let problem = match timeout_at(deadline, self.gate.enter()).await {
+            Ok(Some(pass)) => return Ok(pass),
+            Ok(None) => "is being ended, as its configuration has changed".to_owned(),
+            Err(_) => {
+                let limit = limit.unwrap_or_default().as_secs_f64();
+                format!("was busy with other calls for {limit} s (the caller's limit)")
+            }
+        };
+        Err(CallEnd::Unavailable {
+            message: format!("server `{}` {problem}; the call was not sent", self.name),
+            // Neither says that it would be in vain.
+            retry_in: Some(Duration::ZERO),
+        })
+    }
+
     /// The connection, waited for as long as it may come soon.
     async fn connection(
         &self,
         patience: Instant,
+        deadline: Instant,
         reconnect: &mut Option<Instant>,
     ) -> Result<Arc<Connection>, CallEnd> {
         let mut link = self.link.clone();
@@ -145,7 +165,7 @@ impl Caller {
                 }
                 Link::Down => return Err(self.unavailable()),
             };
-            match timeout_at(until, link.changed()).await {
+            match timeout_at(until.min(deadline), link.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) | Err(_) => return Err(self.unavailable()),
             }
@@ -235,7 +255,7 @@ impl Run<'_> {
         params: &Value,
         on_progress: &mut (impl FnMut(Progress) + Send),
     ) -> Result<Result<Value, CallEnd>, NotSent> {
-        let (sender, mut progress) = mpsc::channel(PROGRESS_QUEUE);
+        let (sender, mut progress) = broadcast::channel(PROGRESS_QUEUE);
         let ticket = Ticket {
             progress: Some(sender),
             written: Written::default(),
@@ -250,7 +270,7 @@ impl Run<'_> {
             tokio::select! {
                 biased;
                 answer = request.answer() => break answer,
-                Some(step) = progress.recv() => {
+                Some(step) = next_step(&mut progress) => {
                     silent_until = Instant::now() + self.idle;
                     on_progress(step);
                 }
@@ -263,8 +283,12 @@ impl Run<'_> {
                 }
             }
         };
-        while let Ok(step) = progress.try_recv() {
-            on_progress(step);
+        loop {
+            match progress.try_recv() {
+                Ok(step) => on_progress(step),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
         }
         match answer {
             Ok(result) => {
@@ -329,7 +353,8 @@ impl Run<'_> {
     }
 
     async fn lost(&self) -> CallEnd {
-        let reason = timeout(REASON_PATIENCE, self.connection.lost()).await;
+        let patience = self.end.min(Instant::now() + REASON_PATIENCE);
+        let reason = timeout_at(patience, self.connection.lost()).await;
         let reason = match reason {
             Ok(reason) => reason.message.clone(),
             Err(_) => "the connection ended".to_owned(),
@@ -363,6 +388,22 @@ impl Run<'_> {
 
     fn whose(&self) -> String {
         format!("tool `{}` of server `{}`", self.call.tool, self.caller.name)
+    }
+}
+
+/// As good as never, and can be added to.
+fn century() -> Instant {
+    Instant::now() + Duration::from_secs(100 * 365 * 24 * 3600)
+}
+
+/// The next progress that was not overtaken; `None` when there will be no more.
+async fn next_step(progress: &mut broadcast::Receiver<Progress>) -> Option<Progress> {
+    loop {
+        match progress.recv().await {
+            Ok(step) => return Some(step),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use crate::config::StdioConfig;
 use crate::server::dial::{Dial, Line};
@@ -36,21 +37,33 @@ pub struct ChildDial {
     pub shim: PathBuf,
     /// Ours, of which the server gets a part.
     pub environment: Arc<Environment>,
+    /// To be hidden in what the server writes, besides what it is given.
+    pub secrets: Arc<[String]>,
+    /// One for each start that was given up and is not over yet.
+    pub given_up: TaskTracker,
 }
 
 impl Dial for ChildDial {
     async fn dial(&self) -> Result<Line, ConnectError> {
         let environment = environment::of_server(&self.environment, &self.config);
-        let secrets = {
-            let pairs = environment.iter();
-            let pairs = pairs.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-            redactor(&self.config, pairs)
+        let tail = Tail::new(redactor(&self.config, &environment, &self.secrets));
+        let line = async {
+            let program = program::find(&self.config, environment)?;
+            self.start(&program, tail.clone())
+                .await
+                .map_err(|error| refused(&program, &error))
         };
-        let program = program::find(&self.config, environment)?;
-        let tail = Tail::new(secrets);
-        self.start(&program, tail)
-            .await
-            .map_err(|error| refused(&program, &error))
+        // A command or a folder may have come from a variable as well.
+        line.await.map_err(|mut error: ConnectError| {
+            error.message = tail.hide_secrets(&error.message);
+            error
+        })
+    }
+
+    async fn gone(&self) {
+        // Only a closed tracker is ever done; it takes more tasks all the same.
+        self.given_up.close();
+        self.given_up.wait().await;
     }
 }
 
@@ -96,22 +109,27 @@ mod supervised {
         pub(super) async fn start(&self, program: &Program, tail: Tail) -> io::Result<Line> {
             let (lifeline, theirs) = std::os::unix::net::UnixStream::pair()?;
             lifeline.set_nonblocking(true)?;
-            let mut reports = BufReader::new(UnixStream::from_std(lifeline)?).lines();
+            let reports = BufReader::new(UnixStream::from_std(lifeline)?).lines();
             let mut child = self.command(program, theirs.into())?.spawn()?;
             let (Some(input), Some(output), Some(errors)) =
                 (child.stdin.take(), child.stdout.take(), child.stderr.take())
             else {
                 return Err(io::Error::other("the child has no pipes"));
             };
-            let pid = timeout(START_LIMIT, started(&mut reports))
+            let mut start = Start {
+                running: Some((child, reports)),
+                given_up: self.given_up.clone(),
+            };
+            let pid = timeout(START_LIMIT, start.started())
                 .await
                 .map_err(|_| io::Error::other("its supervisor did not start it in time"))??;
+            let Some((child, reports)) = start.running.take() else {
+                return Err(io::Error::other("nobody has waited for its start"));
+            };
             tokio::spawn(tail.clone().drain(errors));
             let (process, keeper) = Process::new(Some(pid), tail);
             let keep = Keep {
-                group: child
-                    .id()
-                    .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)),
+                group: group_of(&child),
                 child,
                 reports,
                 keeper,
@@ -156,6 +174,51 @@ mod supervised {
             unsafe { command.pre_exec(prepare) };
             Ok(command)
         }
+    }
+
+    /// A supervisor that has not said yet that the server runs. Dropped with it in hand, it sees to its end.
+    struct Start {
+        running: Option<(Child, Reports)>,
+        given_up: TaskTracker,
+    }
+
+    impl Start {
+        async fn started(&mut self) -> io::Result<u32> {
+            match &mut self.running {
+                Some((_, reports)) => started(reports).await,
+                None => Err(io::Error::other("it was given up")),
+            }
+        }
+    }
+
+    impl Drop for Start {
+        fn drop(&mut self) {
+            let (Some((child, reports)), Ok(runtime)) =
+                (self.running.take(), tokio::runtime::Handle::try_current())
+            else {
+                return;
+            };
+            self.given_up.spawn_on(give_up(child, reports), &runtime);
+        }
+    }
+
+    async fn give_up(mut child: Child, reports: Reports) {
+        let group = group_of(&child);
+        // For the supervisor, this is the end of the sidecar, and so that of the server.
+        drop(reports);
+        if timeout(TERM_GRACE, child.wait()).await.is_err() {
+            if let Some(group) = group {
+                // It may be gone by now, which is what is wanted.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = timeout(KILL_GRACE, child.wait()).await;
+        }
+    }
+
+    /// The process group of a child that was not waited for yet.
+    fn group_of(child: &Child) -> Option<Pid> {
+        let pid = i32::try_from(child.id()?).ok()?;
+        Pid::from_raw(pid)
     }
 
     async fn started(reports: &mut Reports) -> io::Result<u32> {

@@ -9,8 +9,13 @@ use crate::server::process::Process;
 
 /// Opens connections to one server, one after the other.
 pub trait Dial: Send + Sync + 'static {
-    /// Starts the server and returns its pipes. Dropping the future leaves nothing running.
+    /// Starts the server and returns its pipes. Dropping the future ends what it has started.
     fn dial(&self) -> impl Future<Output = Result<Line, ConnectError>> + Send;
+
+    /// Ends when nothing is left of the starts that were given up.
+    fn gone(&self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// A server that was started, and the pipes to it.

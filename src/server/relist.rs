@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::names::ServerName;
 use crate::server::ListedTools;
 use crate::server::connection::Connection;
+use crate::server::gate::Gate;
 use crate::server::listing::{Listing, list_tools};
 
 /// Changes are waited for to come to rest.
@@ -21,7 +21,7 @@ const VERIFY_AFTER: Duration = Duration::from_millis(500);
 pub async fn relist(
     name: ServerName,
     connection: Arc<Connection>,
-    gate: Option<Arc<Semaphore>>,
+    gate: Arc<Gate>,
     known: Option<Arc<ListedTools>>,
 ) -> Option<Listing> {
     let latest = Instant::now() + MAX_DEBOUNCE;
@@ -32,7 +32,7 @@ pub async fn relist(
     .await
     {}
     let known = known.as_ref().map_or(&[][..], |listed| &listed.tools);
-    let mut listing = list_alone(&name, &connection, gate.as_deref()).await;
+    let mut listing = list_alone(&name, &connection, &gate).await;
     // Once for a list without news, and once more for an empty one: neither is believed at first sight.
     let is_news = |listing: &Option<Listing>| listing.as_ref().is_some_and(|it| it.tools != known);
     let is_doubtful = |listing: &Option<Listing>| {
@@ -40,25 +40,18 @@ pub async fn relist(
     };
     if !is_news(&listing) {
         sleep(VERIFY_AFTER).await;
-        listing = list_alone(&name, &connection, gate.as_deref()).await;
+        listing = list_alone(&name, &connection, &gate).await;
     }
     if is_doubtful(&listing) {
         sleep(VERIFY_AFTER).await;
-        listing = list_alone(&name, &connection, gate.as_deref()).await;
+        listing = list_alone(&name, &connection, &gate).await;
     }
     listing
 }
 
 /// A server that takes one call at a time takes no list beside one either.
-async fn list_alone(
-    name: &ServerName,
-    connection: &Connection,
-    gate: Option<&Semaphore>,
-) -> Option<Listing> {
-    let _permit = match gate {
-        Some(gate) => gate.acquire().await.ok(),
-        None => None,
-    };
+async fn list_alone(name: &ServerName, connection: &Connection, gate: &Gate) -> Option<Listing> {
+    let _pass = gate.enter().await?;
     match list_tools(connection).await {
         Ok(listing) => Some(listing),
         Err(problem) => {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
 
 use crate::server::Progress;
 use crate::server::desk::Desk;
@@ -45,8 +45,8 @@ pub struct Wire {
 /// What a request wants to hear of itself before its answer.
 #[derive(Clone, Default, Debug)]
 pub struct Ticket {
-    /// Where progress goes, in order; what does not fit is left out.
-    pub progress: Option<mpsc::Sender<Progress>>,
+    /// Where progress goes, in order; when it is full, the oldest is left out: the newest says how things are.
+    pub progress: Option<broadcast::Sender<Progress>>,
     pub written: Written,
 }
 
@@ -207,8 +207,8 @@ impl Wire {
         else {
             return;
         };
-        // A caller that is slower than the server sees less of it.
-        let _ = progress.try_send(Progress {
+        // An error means that the caller is gone.
+        let _ = progress.send(Progress {
             progress: params
                 .get("progress")
                 .and_then(Value::as_f64)

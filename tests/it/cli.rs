@@ -151,8 +151,9 @@ fn tells_its_version_to_people_and_programs() {
 #[test]
 fn wrong_usage_is_status_2_with_nothing_on_stdout() {
     let place = Place::empty();
-    let lines: [&[&str]; 9] = [
+    let lines: [&[&str]; 10] = [
         &[],
+        &["eval", "none.jsonl", "--min-recall-at-5", "NaN"],
         &["tools", "--log-level", "bogus"],
         &["schema", "--log-level", "bogus"],
         &["describe", ""],

@@ -13,7 +13,10 @@ const ROWS: &[(&str, &[&str])] = &[
             "bridge", "assembly", "call", "output",
         ],
     ),
-    ("shell", &["config_file", "logging", "server", "hub"]),
+    (
+        "shell",
+        &["config_file", "logging", "encoder", "server", "hub"],
+    ),
     ("surface", &["rpc", "api"]),
     ("fronts", &["lsp", "demo", "codegen", "cli"]),
 ];
@@ -51,7 +54,15 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ("tracing_appender", &["logging"]),
     (
         "rustix",
-        &["server", "rpc", "logging", "config_file", "cli", "demo"],
+        &[
+            "server",
+            "rpc",
+            "logging",
+            "config_file",
+            "encoder",
+            "cli",
+            "demo",
+        ],
     ),
 ];
 

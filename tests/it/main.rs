@@ -3,6 +3,7 @@
 mod catalogs;
 mod cli;
 mod codegen;
+mod encoder;
 mod endpoint;
 mod host;
 mod house;

@@ -5,4 +5,5 @@ mod fake;
 mod handshake;
 mod life;
 mod lists;
+mod reload;
 pub mod rig;

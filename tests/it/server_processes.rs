@@ -120,16 +120,20 @@ async fn a_start_that_is_given_up_leaves_nothing() {
 
 #[tokio::test]
 async fn a_start_that_is_given_up_at_any_moment_leaves_nothing() {
-    let mark = mark("moments", "session");
+    let dropped = mark("moments", "dropped");
+    let stopped = mark("moments", "stopped");
     for n in 0..20 {
-        let rig = Rig::start(tree("session", &mark));
+        let mark = if n % 2 == 0 { &dropped } else { &stopped };
+        let rig = Rig::start(tree("session", mark));
         tokio::time::sleep(Duration::from_millis(n * 12)).await;
-        match n % 2 {
-            0 => drop(rig),
-            _ => rig.stop().await,
+        if n % 2 == 0 {
+            drop(rig);
+        } else {
+            rig.stop().await;
+            assert_eq!(alive(&stopped), NOBODY, "after {} ms", n * 12);
         }
     }
-    until_gone(&mark, Duration::from_secs(8)).await;
+    until_gone(&dropped, Duration::from_secs(8)).await;
 }
 
 #[tokio::test]

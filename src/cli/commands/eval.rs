@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -17,6 +18,10 @@ use crate::search::trial::{self, Case};
 
 /// A query that has no right tool among so many is a miss.
 const DEPTH: usize = 5;
+
+/// How long a sentence encoder may take for all tools, some thousand of them on a slow machine; and for one query.
+const ENCODER_LIMIT: Duration = Duration::from_secs(1200);
+const QUERY_LIMIT: Duration = Duration::from_secs(10);
 
 /// An item of the file of queries.
 #[derive(Debug, Deserialize)]
@@ -50,7 +55,18 @@ pub async fn run(global: &Global, args: Eval, output: &Output) -> anyhow::Result
     }
     with_servers(source(global), Host::nobody(), async |session| {
         session.settle().await;
-        let trial = trial::run(&session.hub.snapshot().index, &cases, DEPTH);
+        session.encoded(ENCODER_LIMIT).await;
+        let snapshot = session.hub.snapshot();
+        let mut meanings = Vec::with_capacity(cases.len());
+        for case in &cases {
+            let texts = std::slice::from_ref(&case.query);
+            meanings.push(match &snapshot.encoder {
+                Some(encoder) => encoder.meanings(&snapshot.index, texts, QUERY_LIMIT).await,
+                None => None,
+            });
+        }
+        let semantic = |case: usize| meanings[case].as_ref()?.of(0);
+        let trial = trial::run_with(&snapshot.index, &cases, DEPTH, semantic);
         if let Some(name) = trial.rows.iter().flat_map(|row| &row.unknown).next() {
             let message = format!("`{name}` is expected, but there is no such tool");
             return Err(Failure::new(Exit::WrongUsage, message).into());

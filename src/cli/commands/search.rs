@@ -1,5 +1,7 @@
 //! `toolcrib search`: what a model finds with `tool_search`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::api::host::Host;
@@ -9,6 +11,12 @@ use crate::cli::output::Output;
 use crate::cli::render;
 use crate::cli::render::search::Found;
 use crate::cli::session::{Session, source, with_servers};
+
+/// How long a sentence encoder may take to read its model and the vectors that it made before.
+const ENCODER_LIMIT: Duration = Duration::from_secs(3);
+
+/// How long it may take for the query.
+const QUERY_LIMIT: Duration = Duration::from_secs(10);
 
 pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Result<Exit> {
     let query = args.query.join(" ");
@@ -21,8 +29,9 @@ pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Resu
     }
     with_servers(source(global), Host::nobody(), async |session| {
         session.settle().await;
+        session.encoded(ENCODER_LIMIT).await;
         if args.explain {
-            return explain(session, &query, args.limit, output);
+            return explain(session, &query, args.limit, output).await;
         }
         let mut arguments = json!({"query": query});
         if let Some(limit) = args.limit {
@@ -41,7 +50,7 @@ pub async fn run(global: &Global, args: Search, output: &Output) -> anyhow::Resu
 }
 
 /// The same tools as a model would find, with the reasons.
-fn explain(
+async fn explain(
     session: &Session,
     query: &str,
     limit: Option<u64>,
@@ -53,7 +62,15 @@ fn explain(
         usize::try_from(limit).unwrap_or(usize::MAX)
     });
     let limit = limit.clamp(1, limits.max_search_limit.max(1));
-    let explanation = snapshot.index.explain(query, limit, |tool| tool.deferrable);
+    let texts = [query.to_owned()];
+    let meanings = match &snapshot.encoder {
+        Some(encoder) => encoder.meanings(&snapshot.index, &texts, QUERY_LIMIT).await,
+        None => None,
+    };
+    let semantic = meanings.as_ref().and_then(|it| it.of(0));
+    let explanation = snapshot
+        .index
+        .explain_with(query, limit, |tool| tool.deferrable, semantic);
     output.print(&render::explain::json(&explanation), || {
         render::explain::text(&explanation)
     })?;

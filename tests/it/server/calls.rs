@@ -206,6 +206,30 @@ async fn all_progress_comes_before_the_answer_and_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_a_flood_of_progress_the_newest_arrives() {
+    let (rig, mut peer, _peers) = ready(config()).await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let steps = seen.clone();
+    let call = start_with(&rig, None, move |step| {
+        steps.lock().unwrap().push(step.progress as i64);
+    });
+    let request = peer.expect("tools/call").await;
+    let mut output = String::new();
+    for n in 0..600 {
+        let params = json!({"progressToken": request["id"], "progress": n});
+        let step = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+        output += &format!("{step}\n");
+    }
+    peer.write(&output).await;
+    peer.finish(&request, "done").await;
+    assert_eq!(text(&call.await.unwrap()), "done");
+    let seen = seen.lock().unwrap();
+    assert!(seen.len() >= 256 && seen.is_sorted(), "{seen:?}");
+    assert_eq!(seen.last(), Some(&599));
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_callers_own_limit_is_hard() {
     let (rig, mut peer, _peers) = ready(config()).await;
     let call = start_with(&rig, Some(Duration::from_secs(3)), |_| {});
@@ -241,6 +265,116 @@ async fn the_queue_of_a_serial_server_costs_no_call_its_time() {
         assert_eq!(text(&call.await.unwrap()), "done");
     }
     peer.expect_silence(Duration::from_secs(9)).await;
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callers_own_limit_counts_the_queue_and_what_stayed_there_was_not_sent() {
+    let serial = ServerConfig {
+        max_concurrency: Some(1),
+        ..config()
+    };
+    let (rig, mut peer, _peers) = ready(serial).await;
+    let started = Instant::now();
+    let first = start(&rig);
+    let request = peer.expect("tools/call").await;
+    let second = start_with(&rig, Some(Duration::from_secs(3)), |_| {});
+    let third = start_with(&rig, Some(Duration::from_secs(7)), |_| {});
+    assert_eq!(
+        text(&second.await.unwrap()),
+        "unavailable: server `fake` was busy with other calls for 3 s (the caller's limit); the call was not sent"
+    );
+    assert_eq!(started.elapsed().as_secs(), 3);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    peer.finish(&request, "done").await;
+    assert_eq!(text(&first.await.unwrap()), "done");
+    // The third waited for five seconds, so two are left for the tool.
+    peer.expect("tools/call").await;
+    let end = third.await.unwrap();
+    assert!(
+        text(&end).contains("did not finish within 7 s (the caller's limit)"),
+        "{end:?}"
+    );
+    assert_eq!(started.elapsed().as_secs(), 7);
+    peer.expect("notifications/cancelled").await;
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_limits_hold_for_the_next_calls_without_a_restart() {
+    let serial = ServerConfig {
+        max_concurrency: Some(1),
+        ..config()
+    };
+    let (mut rig, mut peer, _peers) = ready(serial.clone()).await;
+    let calls = [start(&rig), start(&rig)];
+    let first = peer.expect("tools/call").await;
+    peer.expect_silence(Duration::from_secs(1)).await;
+    rig.handle.configure(ServerConfig {
+        max_concurrency: Some(2),
+        timeout: Duration::from_secs(4),
+        ..serial.clone()
+    });
+    // The one in the queue may go, and has the new limit; the first keeps its own.
+    let started = Instant::now();
+    peer.expect("tools/call").await;
+    peer.expect("notifications/cancelled").await;
+    assert_eq!(started.elapsed().as_secs(), 4);
+    peer.finish(&first, "done").await;
+    let ends: Vec<String> = {
+        let [first, second] = calls;
+        vec![text(&first.await.unwrap()), text(&second.await.unwrap())]
+    };
+    assert_eq!(ends[0], "done");
+    assert!(ends[1].contains("no sign of life for 4 s"), "{}", ends[1]);
+    rig.handle.configure(ServerConfig {
+        max_timeout: Duration::from_secs(2),
+        keepalive: Some(Duration::from_secs(20)),
+        ..serial
+    });
+    let started = Instant::now();
+    let calls = [start(&rig), start(&rig)];
+    for _ in 0..2 {
+        // One at a time again.
+        peer.expect("tools/call").await;
+        peer.expect("notifications/cancelled").await;
+    }
+    assert_eq!(started.elapsed().as_secs(), 4);
+    for call in calls {
+        let end = call.await.unwrap();
+        assert!(text(&end).contains("did not finish within 2 s"), "{end:?}");
+    }
+    peer.expect("ping").await;
+    assert!(started.elapsed().as_secs() <= 40, "{:?}", started.elapsed());
+    assert_eq!(rig.states(), [ServerState::Connecting, ServerState::Ready]);
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_longer_connect_timeout_helps_a_server_that_was_given_up() {
+    let (dial, mut peers) = dial();
+    let short = ServerConfig {
+        connect_timeout: Duration::from_secs(2),
+        ..config()
+    };
+    let mut rig = Rig::over(dial, short.clone());
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        silent.push(peers.next().await);
+    }
+    rig.state(ServerState::Parked).await;
+    drop(silent);
+    let started = Instant::now();
+    rig.handle.configure(ServerConfig {
+        connect_timeout: Duration::from_secs(20),
+        ..short
+    });
+    let mut peer = peers.next().await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    peer.shake_hands().await;
+    peer.list(&["t"]).await;
+    rig.state(ServerState::Ready).await;
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     rig.stop().await;
 }
 

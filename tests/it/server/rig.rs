@@ -51,7 +51,7 @@ pub fn name() -> ServerName {
     ServerName::new("fake").unwrap()
 }
 
-fn options() -> (ServerOptions, watch::Sender<HostSupport>) {
+pub fn options() -> (ServerOptions, watch::Sender<HostSupport>) {
     let (host, support) = watch::channel(HostSupport::default());
     let shim = PathBuf::from(env!("CARGO_BIN_EXE_toolcrib"));
     (ServerOptions::new(shim, support), host)

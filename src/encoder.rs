@@ -1,0 +1,171 @@
+//! Keeps a sentence encoder running in the background: its model read, every tool's vector made, both ready for a search.
+//!
+//! One thread of low priority owns all of it. It makes what is missing, keeps it on disk, and publishes snapshots;
+//! whoever searches takes the latest one and waits for nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::config;
+use crate::encoder::worker::{Order, Worker};
+use crate::search::Index;
+use crate::search::encoder::Encoder;
+use crate::search::encoder::semantic::{Semantic, Vectors};
+use crate::search::encoder::sentence::Sentence;
+
+mod cache;
+pub mod model;
+mod worker;
+
+/// A running encoder; dropping it ends its thread after the few texts that it is at.
+pub struct Handle {
+    reader: Reader,
+}
+
+/// What a search uses of an encoder. Cheap to clone; does not keep its thread alive.
+#[derive(Clone)]
+pub struct Reader {
+    orders: mpsc::Sender<Order>,
+    known: watch::Receiver<Option<Arc<Known>>>,
+}
+
+/// What some queries say, and what the tools say that they are asked among.
+pub struct Meanings {
+    known: Arc<Known>,
+    sentences: Vec<Sentence>,
+}
+
+/// A model, and the vectors that it has made so far.
+struct Known {
+    encoder: Arc<Encoder>,
+    vectors: Vectors,
+}
+
+/// Where models and vectors may lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// Folders that may be a model's, the likeliest first.
+    pub models: Vec<PathBuf>,
+    /// For the vectors; `None` where there is no place for them, so that they are made anew each time.
+    pub cache: Option<PathBuf>,
+}
+
+impl Handle {
+    /// Starts to read the model that is configured, where one is; `complain` is told why it cannot be used.
+    ///
+    /// Returns at once: also the looking is done by the thread.
+    pub fn start(
+        config: &config::Encoder,
+        complain: impl Fn(String) + Send + 'static,
+    ) -> Option<Handle> {
+        let named = match config {
+            config::Encoder::Off => return None,
+            config::Encoder::Auto => None,
+            config::Encoder::Path(path) => Some(path.clone()),
+        };
+        Some(Handle::start_in(
+            move || Folders::of_this_process(named.as_deref()),
+            complain,
+        ))
+    }
+
+    fn start_in(
+        folders: impl FnOnce() -> Folders + Send + 'static,
+        complain: impl Fn(String) + Send + 'static,
+    ) -> Handle {
+        let (orders, received) = mpsc::channel();
+        let (publisher, known) = watch::channel(None);
+        let work = move || match Worker::start(&folders(), publisher) {
+            Ok(worker) => worker.run(&received),
+            Err(error) => complain(format!(
+                "`tool_search.encoder` is not used, the search ranks without it: {error}"
+            )),
+        };
+        let thread = thread::Builder::new().name("encoder".to_owned());
+        if let Err(error) = thread.spawn(work) {
+            // The reader finds nobody at the other end, as after a complaint.
+            tracing::warn!(%error, "no thread for the sentence encoder");
+        }
+        Handle {
+            reader: Reader { orders, known },
+        }
+    }
+
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let _ = self.reader.orders.send(Order::Stop);
+    }
+}
+
+impl Reader {
+    /// Asks for the vectors of all tools of an index, before those that were asked for earlier.
+    pub fn want(&self, index: &Index) {
+        let _ = self.orders.send(Order::Want(index.clone()));
+    }
+
+    /// What the queries say, to search the index with.
+    ///
+    /// `None` where a tool's vector is not made yet, which is then asked for, or where the processor is too busy to
+    /// read the queries in time.
+    pub async fn meanings(
+        &self,
+        index: &Index,
+        queries: &[String],
+        limit: Duration,
+    ) -> Option<Meanings> {
+        let known = self.known.borrow().clone();
+        let Some(known) = known.filter(|known| index.is_covered_by(&known.vectors)) else {
+            self.want(index);
+            return None;
+        };
+        let (encoder, queries) = (known.encoder.clone(), queries.to_vec());
+        let work = tokio::task::spawn_blocking(move || encoder.encode(&queries));
+        match timeout(limit, work).await {
+            Ok(Ok(sentences)) => Some(Meanings { known, sentences }),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the sentence encoder failed on a query");
+                None
+            }
+            Err(_) => {
+                tracing::debug!("the sentence encoder is too slow for this query");
+                None
+            }
+        }
+    }
+
+    /// Waits until every tool of the index has its vector, at most so long; whether it came to that.
+    pub async fn covers(&self, index: &Index, limit: Duration) -> bool {
+        let mut known = self.known.clone();
+        self.want(index);
+        let covers = |known: &Option<Arc<Known>>| {
+            known
+                .as_ref()
+                .is_some_and(|known| index.is_covered_by(&known.vectors))
+        };
+        matches!(timeout(limit, known.wait_for(covers)).await, Ok(Ok(_)))
+    }
+}
+
+impl Meanings {
+    /// Of one of the queries, by its place among them.
+    pub fn of(&self, query: usize) -> Option<Semantic<'_>> {
+        Some(Semantic {
+            query: self.sentences.get(query)?,
+            vectors: &self.known.vectors,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
