@@ -63,7 +63,7 @@ pub async fn spill(
         Ok(path)
     };
     let written = tokio::task::spawn_blocking(write).await;
-    match written.map_err(io::Error::other).flatten() {
+    match written.map_err(io::Error::other).and_then(|it| it) {
         Ok(path) => Some(path),
         Err(error) => {
             warn!(tool = %tool.exposed, %error, "a long result could not be kept");

@@ -15,7 +15,7 @@ use super::*;
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn write_model(folder: &Path) {
-    let small = Small::new();
+    let small = Small::made_up();
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("config.json"), small.config).unwrap();
     fs::write(folder.join("vocab.txt"), VOCABULARY).unwrap();
@@ -102,7 +102,7 @@ async fn with_meanings_a_search_finds_tools_that_share_no_word_with_the_query() 
     let query = "closes doors".to_owned();
     let meanings = handle
         .reader()
-        .meanings(&tools, &[query.clone()], LIMIT)
+        .meanings(&tools, std::slice::from_ref(&query), LIMIT)
         .await
         .unwrap();
     let blank = "unrelated".to_owned();

@@ -71,7 +71,7 @@ pub struct Small {
 }
 
 impl Small {
-    pub fn new() -> Small {
+    pub fn made_up() -> Small {
         let mut random = Random(7);
         let (mut header, mut bytes) = (serde_json::Map::new(), Vec::new());
         let mut tensors = BTreeMap::new();

@@ -119,7 +119,7 @@ const TEXTS: [(&str, &[usize]); 4] = [
 
 #[test]
 fn the_network_does_what_a_plain_one_does() {
-    let small = Small::new();
+    let small = Small::made_up();
     let encoder = small.encoder().unwrap();
     let tokens: Vec<Vec<u32>> = TEXTS
         .iter()
@@ -142,7 +142,7 @@ fn the_network_does_what_a_plain_one_does() {
 
 #[test]
 fn a_text_says_the_same_alone_and_among_others() {
-    let encoder = Small::new().encoder().unwrap();
+    let encoder = Small::made_up().encoder().unwrap();
     let texts = TEXTS.map(|(text, _)| text);
     let together = encoder.encode(&texts);
     for (text, sentence) in texts.iter().zip(together) {
@@ -152,7 +152,7 @@ fn a_text_says_the_same_alone_and_among_others() {
 
 #[test]
 fn a_longer_text_than_the_model_has_places_is_cut() {
-    let encoder = Small::new().encoder().unwrap();
+    let encoder = Small::made_up().encoder().unwrap();
     let long = "open ".repeat(1000);
     assert_eq!(
         encoder.encode(&[&long]),
@@ -162,7 +162,7 @@ fn a_longer_text_than_the_model_has_places_is_cut() {
 
 #[test]
 fn files_that_do_not_fit_one_another_are_refused() {
-    let small = Small::new();
+    let small = Small::made_up();
     let refused = |change: &dyn Fn(&mut Small)| {
         let mut small = Small {
             tensors: BTreeMap::new(),

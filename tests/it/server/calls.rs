@@ -223,7 +223,7 @@ async fn of_a_flood_of_progress_the_newest_arrives() {
     peer.write(&output).await;
     peer.finish(&request, "done").await;
     assert_eq!(text(&call.await.unwrap()), "done");
-    let seen = seen.lock().unwrap();
+    let seen = seen.lock().unwrap().clone();
     assert!(seen.len() >= 256 && seen.is_sorted(), "{seen:?}");
     assert_eq!(seen.last(), Some(&599));
     rig.stop().await;
