@@ -105,7 +105,7 @@ async fn with_meanings_a_search_finds_tools_that_share_no_word_with_the_query() 
         .meanings(&tools, std::slice::from_ref(&query), LIMIT)
         .await
         .unwrap();
-    let blank = "unrelated".to_owned();
+    let blank = "zzgrmpf".to_owned();
     let by_words = tools.search(&blank, 5, |_| true).hits;
     assert_eq!(by_words.len(), 0);
     let by_meaning = tools.search_with(&blank, 5, |_| true, meanings.of(0)).hits;
