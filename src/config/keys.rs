@@ -308,7 +308,7 @@ pub static SERVER: Table = Table {
             "The folder to start the program in, relative to the configuration file.",
         )
         .aliases(&["workdir", "workingDirectory", "working_directory"])
-        .examples(&[r#""~/work/project""#, r#""./server""#]),
+        .examples(&[r#""~/projects/app""#, r#""./server""#]),
         key(
             "url",
             Kind::Url,

@@ -17,7 +17,7 @@ fn lookup(name: &str) -> Option<String> {
         "EVIL" => "a b;$(touch x) \"q\", x: ${TOKEN}\nmcp_servers: {}",
         "SECONDS" => "12",
         "userHome" => "/home/u",
-        "workspaceFolder" => "/work",
+        "workspaceFolder" => "/srv",
         "pathSeparator" | "/" => "/",
         _ => return None,
     };
@@ -323,7 +323,7 @@ fn variables_are_put_in_everywhere() {
     assert_eq!(stdio.command, "/home/u/bin/x");
     assert_eq!(stdio.args, ["t0ken-value", "d"]);
     assert_eq!(stdio.env["A"], "xt0ken-value");
-    assert_eq!(stdio.cwd.unwrap(), Path::new("/work/sub"));
+    assert_eq!(stdio.cwd.unwrap(), Path::new("/srv/sub"));
     let http = http("{url: 'https://${NOPE:-h}/x', headers: {A: 'Bearer ${TOKEN}', B: '$${X}'}}");
     assert_eq!(http.url, "https://h/x");
     assert_eq!(http.headers["A"], "Bearer t0ken-value");
