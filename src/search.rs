@@ -214,6 +214,7 @@ mod tests {
     use crate::catalog::Origin;
     use crate::catalog::memo::Memo;
     use crate::names::{ExposedName, ToolId};
+    use crate::search::encoder::sentence::Sentence;
 
     use super::*;
 
@@ -486,6 +487,55 @@ mod tests {
             found(&index, "list issues of our standup notes").starts_with("slack_send_message")
         );
         assert!(found(&index, "rendezvous").starts_with("calendar_createEvent"));
+    }
+
+    #[test]
+    fn sentences_decide_where_words_do_not_and_explain_themselves() {
+        let index = index(TOOLS);
+        let direction = |angle: f32| Sentence::of_numbers(&[angle.cos(), angle.sin()]);
+        let mut vectors = Vectors::default();
+        for (number, (key, _)) in index.keyed_tools().enumerate() {
+            vectors.insert(*key, Arc::new(direction(number as f32 / 10.0)));
+        }
+        let tools: Vec<_> = index.tools().collect();
+        let (query, near) = (direction(0.3), tools[3]);
+        let semantic = Semantic {
+            query: &query,
+            vectors: &vectors,
+        };
+        assert!(index.search("zzgrmpf", 5, |_| true).hits.is_empty());
+        for text in [
+            "zzgrmpf",
+            "list issues of a repository",
+            "send a message to the channel. add an event",
+        ] {
+            let answer = index.search_with(text, 9, |_| true, Some(semantic));
+            let explanation = index.explain_with(text, 9, |_| true, Some(semantic));
+            if text == "zzgrmpf" {
+                assert_eq!(answer.hits[0].tool.exposed, near.exposed);
+            }
+            assert!(!answer.hits.is_empty());
+            for (hit, explained) in answer.hits.iter().zip(&explanation.hits) {
+                assert_eq!((&hit.tool, hit.score), (&explained.tool, explained.score));
+                let sum: f32 = explained.contributions.iter().map(|it| it.amount).sum();
+                assert!(
+                    (sum - hit.score).abs() < 2e-3,
+                    "{text}: {sum} is not {}",
+                    hit.score
+                );
+            }
+        }
+
+        // Half a catalog would win over the other half, so a tool without a vector has all ranked by words.
+        let (first, _) = index.keyed_tools().next().unwrap();
+        let first = *first;
+        vectors.retain(|key| *key != first);
+        let semantic = Semantic {
+            query: &query,
+            vectors: &vectors,
+        };
+        let without = index.search_with("list issues", 5, |_| true, Some(semantic));
+        assert_eq!(without, index.search("list issues", 5, |_| true));
     }
 
     #[test]

@@ -114,7 +114,8 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
         return res;
     };
     let weights = &shared.weights;
-    let scale = rank::scale(weights);
+    let coverage = outcome.scores.blend(weights).name_coverage;
+    let scale = rank::scale(coverage, weights);
     let scales = outcome.scores.scales(&outcome.query, weights);
     let frequencies = frequencies(outcome.shelf.tool(found.doc), shared);
     for asked in &outcome.query.asked {
@@ -142,7 +143,7 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
     if outcome.query.wishes.len() > 1 {
         add(Rule::Part, (mixed - words - meaning) * scale);
     }
-    let covered = mixed * weights.name_coverage * name;
+    let covered = mixed * coverage * name;
     add(Rule::NameCoverage, covered * scale);
     add(
         Rule::Server,

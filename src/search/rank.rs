@@ -61,7 +61,9 @@ pub(super) fn ranked(
         scores.keep(&admitted);
         pool = best(&scores.mixed(query, weights), n);
     }
-    (raise(&pool, shelf, query, statistics, weights), scores)
+    let coverage = scores.blend(weights).name_coverage;
+    let raised = raise(&pool, shelf, query, statistics, weights, coverage);
+    (raised, scores)
 }
 
 /// The best `n` of those that have a score, best first.
@@ -102,6 +104,7 @@ fn raise(
     query: &Query,
     statistics: &Statistics,
     weights: &Weights,
+    coverage: f32,
 ) -> Vec<Ranked> {
     let mut names = Coverage::new(query, statistics, weights);
     let mut res: Vec<Ranked> = pool
@@ -111,7 +114,7 @@ fn raise(
             let name = names.of(shelf.segments[segment].name(tool));
             Ranked {
                 doc: *doc,
-                score: mixed * (1.0 + weights.name_coverage * name),
+                score: mixed * (1.0 + coverage * name),
                 mixed: *mixed,
                 name,
                 server: 0.0,
@@ -139,14 +142,14 @@ fn raise(
         res.sort_unstable_by(order);
     }
     for ranked in &mut res {
-        ranked.score *= scale(weights);
+        ranked.score *= scale(coverage, weights);
     }
     res
 }
 
 /// Makes the best score of all queries 1, so that scores of different queries look alike.
-pub(super) fn scale(weights: &Weights) -> f32 {
-    1.0 / ((1.0 + weights.name_coverage) * (1.0 + weights.server))
+pub(super) fn scale(coverage: f32, weights: &Weights) -> f32 {
+    1.0 / ((1.0 + coverage) * (1.0 + weights.server))
 }
 
 /// Which share of a name a query asks for.

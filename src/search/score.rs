@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::catalog::Tool;
 use crate::search::encoder::semantic::{Key, Semantic};
+use crate::search::fields::Field;
 use crate::search::layer::Statistics;
 use crate::search::query::{Asked, Query, Wish};
 use crate::search::segment::{Posting, Segment};
-use crate::search::weights::Weights;
+use crate::search::weights::{Blend, Weights};
 
 /// A tool by its place on the shelf, which is also the order of equal scores.
 pub(super) type Doc = u32;
@@ -68,7 +69,7 @@ pub(super) struct Scores {
     words: Vec<Vec<f32>>,
     meaning: Vec<Option<Vec<f32>>>,
     /// Whether the meaning of the whole query is a sentence encoder's; that of the parts never is.
-    has_sentences: bool,
+    pub has_sentences: bool,
 }
 
 impl Scores {
@@ -78,16 +79,18 @@ impl Scores {
         semantic: Option<Semantic<'_>>,
         weights: &Weights,
     ) -> Scores {
+        let words = words(shelf, query, weights);
+        let wishes = query.wishes.iter();
+        let mut meaning: Vec<Option<Vec<f32>>> = wishes.map(|wish| meaning(shelf, wish)).collect();
         let sentences = semantic.and_then(|it| it.cosines(&shelf.keys()?));
         let has_sentences = sentences.is_some();
-        let mut whole = sentences.map(|cosines| cosines.iter().map(|it| it.max(0.0)).collect());
+        if let (Some(sentences), Some(whole)) = (sentences, meaning.first_mut()) {
+            let share = weights.word_vectors * fit(query, &words[0], weights);
+            *whole = Some(beside(sentences, whole.as_deref(), share));
+        }
         Scores {
-            words: words(shelf, query, weights),
-            meaning: query
-                .wishes
-                .iter()
-                .map(|wish| whole.take().or_else(|| meaning(shelf, wish)))
-                .collect(),
+            words,
+            meaning,
             has_sentences,
         }
     }
@@ -134,16 +137,22 @@ impl Scores {
         }
     }
 
+    /// How the whole query's words, its meaning and the names are blended.
+    pub fn blend<'w>(&self, weights: &'w Weights) -> &'w Blend {
+        match self.has_sentences {
+            true => &weights.by_sentences,
+            false => &weights.by_words,
+        }
+    }
+
     fn scales_of(&self, wish: usize, n_words: usize, weights: &Weights) -> Scales {
-        let share = match self.has_sentences && wish == 0 {
-            true => &weights.words_beside_sentences,
-            false => &weights.words,
+        // The meaning of a part is that of its words.
+        let blend = match wish {
+            0 => self.blend(weights),
+            _ => &weights.by_words,
         };
-        Scales::new(
-            &self.words[wish],
-            self.meaning[wish].as_deref(),
-            share.of(n_words),
-        )
+        let share = blend.words(n_words);
+        Scales::new(&self.words[wish], self.meaning[wish].as_deref(), share)
     }
 
     /// Words and meaning in one number from 0 to 1, for the whole query and the part of it that fits best.
@@ -183,7 +192,6 @@ pub(super) struct Scales {
 
 impl Scales {
     fn new(words: &[f32], meaning: Option<&[f32]>, share: f32) -> Scales {
-        let best = |scores: &[f32]| scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let share = meaning.map_or(1.0, |_| share);
         Scales {
             words: share / best(words),
@@ -212,6 +220,34 @@ fn meaning(shelf: &Shelf, wish: &Wish) -> Option<Vec<f32>> {
         res.extend(cosines.map(|cosine| cosine.max(0.0)));
     }
     Some(res)
+}
+
+/// The cosines of sentences with a share of those of word vectors, both by their best.
+fn beside(mut sentences: Vec<f32>, words: Option<&[f32]>, share: f32) -> Vec<f32> {
+    sentences.iter_mut().for_each(|it| *it = it.max(0.0));
+    if let Some(words) = words {
+        let scale = share * best(&sentences) / best(words);
+        for (sentence, word) in sentences.iter_mut().zip(words) {
+            *sentence = (1.0 - share) * *sentence + scale * word;
+        }
+    }
+    sentences
+}
+
+/// From 0 to 1, whether some tool has the words of the query, as a tool would that has all of them in its name.
+///
+/// Word vectors know words, so they lead astray where the query and its tool have none in common.
+fn fit(query: &Query, words: &[f32], weights: &Weights) -> f32 {
+    let worth = |asked: &Asked| asked.worth.max(weights.unknown_worth);
+    let all: f32 = query.asked.iter().map(worth).sum();
+    let in_name = saturated(weights.fields[Field::Name as usize].weight, weights);
+    let fit = best(words) / (all * in_name).max(f32::MIN_POSITIVE);
+    let (from, to) = weights.fits;
+    ((fit - from) / (to - from)).clamp(0.0, 1.0)
+}
+
+fn best(scores: &[f32]) -> f32 {
+    scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max)
 }
 
 /// BM25F over the fields of every tool, by wish, then by tool.

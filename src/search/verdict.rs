@@ -10,6 +10,12 @@ use crate::search::score::{Doc, Scores, Shelf};
 /// the phrases, and 60 % of the paraphrases, which share no word with their tool.
 const WEAK: f32 = 0.5;
 
+/// The cosines of a sentence encoder are lower than those of word vectors.
+///
+/// With this factor 73 % of the queries without a tool are weak, none of the keywords and of the phrases, and 55 % of
+/// the paraphrases.
+const OF_SENTENCES: f32 = 1.5;
+
 /// A tool that has no word of the query, and points elsewhere, has nothing to do with it.
 const UNRELATED: f32 = 0.15;
 
@@ -86,7 +92,10 @@ impl<'a> Judge<'a> {
             } else {
                 0.0
             },
-            meaning: self.scores.meaning_of(doc),
+            meaning: match self.scores.has_sentences {
+                true => (self.scores.meaning_of(doc) * OF_SENTENCES).min(1.0),
+                false => self.scores.meaning_of(doc),
+            },
         }
     }
 

@@ -28,14 +28,17 @@ pub(super) struct Weights {
     pub part: f32,
     /// How much name, description and parameters count for the direction of a tool, however long they are.
     pub directions: [f32; 3],
-    /// How much the words count against the meaning.
-    pub words: Share,
-    /// The same where the meaning is a sentence encoder's.
-    pub words_beside_sentences: Share,
+    /// Where the meaning of a query is that of its words.
+    pub by_words: Blend,
+    /// Where it is a sentence encoder's.
+    pub by_sentences: Blend,
+    /// What word vectors count of the meaning beside a sentence encoder, as far as the query's words are some tool's:
+    /// not at all below the first number, whole above the second. A word that no tool has is worth at least so much.
+    pub word_vectors: f32,
+    pub fits: (f32, f32),
+    pub unknown_worth: f32,
     /// The tools whose names are compared with the query, and by which servers are compared.
     pub pool: usize,
-    /// What a tool gains whose name the query covers whole.
-    pub name_coverage: f32,
     /// The cosine from which on a query's word covers a bit of another one in a name.
     pub alike_from: f32,
     /// What the tools of the best server gain.
@@ -46,19 +49,23 @@ pub(super) struct Weights {
     pub alias: f32,
 }
 
-/// The longer a query, the more its words count against its meaning.
+/// What words, meaning and name come to together.
 #[derive(Clone, Debug)]
-pub(super) struct Share {
-    pub base: f32,
-    /// For each word.
-    pub slope: f32,
-    pub least: f32,
-    pub most: f32,
+pub(super) struct Blend {
+    /// How much the words count against the meaning: at first, more for each word of the query, at least, at most.
+    pub words_base: f32,
+    pub words_slope: f32,
+    pub words_least: f32,
+    pub words_most: f32,
+    /// What a tool gains whose name the query covers whole.
+    pub name_coverage: f32,
 }
 
-impl Share {
-    pub fn of(&self, n_words: usize) -> f32 {
-        (self.base + self.slope * n_words as f32).clamp(self.least, self.most)
+impl Blend {
+    /// The longer a query, the more its words count against its meaning.
+    pub fn words(&self, n_words: usize) -> f32 {
+        let share = self.words_base + self.words_slope * n_words as f32;
+        share.clamp(self.words_least, self.words_most)
     }
 }
 
@@ -94,20 +101,24 @@ impl Default for Weights {
             parts_from: 8,
             part: 0.4,
             directions: [1.0, 1.0, 0.3],
-            words: Share {
-                base: 0.3,
-                slope: 0.02,
-                least: 0.35,
-                most: 0.8,
+            by_words: Blend {
+                words_base: 0.3,
+                words_slope: 0.02,
+                words_least: 0.35,
+                words_most: 0.8,
+                name_coverage: 0.4,
             },
-            words_beside_sentences: Share {
-                base: 0.35,
-                slope: 0.0,
-                least: 0.2,
-                most: 0.6,
+            by_sentences: Blend {
+                words_base: 0.2,
+                words_slope: 0.02,
+                words_least: 0.25,
+                words_most: 0.5,
+                name_coverage: 0.2,
             },
+            word_vectors: 0.2,
+            fits: (0.2, 0.5),
+            unknown_worth: 3.0,
             pool: 50,
-            name_coverage: 0.4,
             alike_from: 0.1,
             server: 0.2,
             tools_of_a_server: 3,
