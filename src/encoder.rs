@@ -32,7 +32,15 @@ pub struct Handle {
 #[derive(Clone)]
 pub struct Reader {
     orders: mpsc::Sender<Order>,
-    known: watch::Receiver<Option<Arc<Known>>>,
+    state: watch::Receiver<State>,
+}
+
+#[derive(Clone)]
+enum State {
+    Starting,
+    Ready(Arc<Known>),
+    /// It never will be, for this reason.
+    Failed(Arc<str>),
 }
 
 /// What some queries say, and what the tools say that they are asked among.
@@ -45,6 +53,17 @@ pub struct Meanings {
 struct Known {
     encoder: Arc<Encoder>,
     vectors: Vectors,
+}
+
+/// Why the tools were not read when somebody waited for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    #[error("{0}")]
+    Failed(Arc<str>),
+    #[error("the sentence encoder has not read all tools yet, they are ranked without it")]
+    Late,
+    #[error("the sentence encoder has ended, the tools are ranked without it")]
+    Ended,
 }
 
 /// Where models and vectors may lie.
@@ -80,12 +99,17 @@ impl Handle {
         complain: impl Fn(String) + Send + 'static,
     ) -> Handle {
         let (orders, received) = mpsc::channel();
-        let (publisher, known) = watch::channel(None);
-        let work = move || match Worker::start(&folders(), publisher) {
+        let (publisher, state) = watch::channel(State::Starting);
+        let work = move || match Worker::start(&folders(), publisher.clone()) {
             Ok(worker) => worker.run(&received),
-            Err(error) => complain(format!(
-                "`tool_search.encoder` is not used, the search ranks without it: {error}"
-            )),
+            Err(error) => {
+                let reason = format!(
+                    "`tool_search.encoder` is not used, the search ranks without it: {error}"
+                );
+                tracing::warn!("{reason}");
+                publisher.send_replace(State::Failed(reason.as_str().into()));
+                complain(reason);
+            }
         };
         let thread = thread::Builder::new().name("encoder".to_owned());
         if let Err(error) = thread.spawn(work) {
@@ -93,7 +117,7 @@ impl Handle {
             tracing::warn!(%error, "no thread for the sentence encoder");
         }
         Handle {
-            reader: Reader { orders, known },
+            reader: Reader { orders, state },
         }
     }
 
@@ -124,8 +148,8 @@ impl Reader {
         queries: &[String],
         limit: Duration,
     ) -> Option<Meanings> {
-        let known = self.known.borrow().clone();
-        let Some(known) = known.filter(|known| index.is_covered_by(&known.vectors)) else {
+        let state = self.state.borrow().clone();
+        let Some(known) = state.covering(index).cloned() else {
             self.want(index);
             return None;
         };
@@ -144,16 +168,30 @@ impl Reader {
         }
     }
 
-    /// Waits until every tool of the index has its vector, at most so long; whether it came to that.
-    pub async fn covers(&self, index: &Index, limit: Duration) -> bool {
-        let mut known = self.known.clone();
+    /// Waits until every tool of the index has its vector, at most so long.
+    pub async fn read(&self, index: &Index, limit: Duration) -> Result<(), Unread> {
+        let mut state = self.state.clone();
         self.want(index);
-        let covers = |known: &Option<Arc<Known>>| {
-            known
-                .as_ref()
-                .is_some_and(|known| index.is_covered_by(&known.vectors))
-        };
-        matches!(timeout(limit, known.wait_for(covers)).await, Ok(Ok(_)))
+        let is_settled =
+            |state: &State| matches!(state, State::Failed(_)) || state.covering(index).is_some();
+        match timeout(limit, state.wait_for(is_settled)).await {
+            Err(_) => Err(Unread::Late),
+            Ok(Err(_)) => Err(Unread::Ended),
+            Ok(Ok(state)) => match &*state {
+                State::Failed(reason) => Err(Unread::Failed(reason.clone())),
+                State::Starting | State::Ready(_) => Ok(()),
+            },
+        }
+    }
+}
+
+impl State {
+    /// What is known, if that is every tool of the index.
+    fn covering(&self, index: &Index) -> Option<&Arc<Known>> {
+        match self {
+            State::Ready(known) if index.is_covered_by(&known.vectors) => Some(known),
+            State::Starting | State::Ready(_) | State::Failed(_) => None,
+        }
     }
 }
 

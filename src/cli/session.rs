@@ -182,11 +182,9 @@ impl Session {
     pub async fn encoded(&self, limit: Duration) {
         let snapshot = self.hub.snapshot();
         if let Some(encoder) = &snapshot.encoder
-            && !encoder.covers(&snapshot.index, limit).await
+            && let Err(reason) = encoder.read(&snapshot.index, limit).await
         {
-            complain(
-                "warning: the sentence encoder has not read all tools, they are ranked without it",
-            );
+            complain(&format!("warning: {reason}"));
         }
     }
 

@@ -68,8 +68,8 @@ impl Home {
 
 /// Waits until the thread has ended: then nobody is left to publish anything.
 async fn ended(reader: &Reader) {
-    let mut known = reader.known.clone();
-    let end = async { while known.changed().await.is_ok() {} };
+    let mut state = reader.state.clone();
+    let end = async { while state.changed().await.is_ok() {} };
     timeout(LIMIT, end).await.unwrap();
 }
 
@@ -83,13 +83,13 @@ async fn a_search_goes_without_until_every_tool_has_its_vector() {
     let queries = ["open".to_owned(), "window".to_owned()];
     // Nobody has read these tools before, so there cannot be anything yet; and asking is what has them read.
     assert!(reader.meanings(&tools, &queries, LIMIT).await.is_none());
-    assert!(reader.covers(&tools, LIMIT).await);
+    assert_eq!(reader.read(&tools, LIMIT).await, Ok(()));
     let meanings = reader.meanings(&tools, &queries, LIMIT).await.unwrap();
     assert!(meanings.of(0).is_some() && meanings.of(1).is_some() && meanings.of(2).is_none());
 
     let more = index(&["open_door", "close_window", "open_window"]);
     assert!(reader.meanings(&more, &queries, LIMIT).await.is_none());
-    assert!(reader.covers(&more, LIMIT).await);
+    assert_eq!(reader.read(&more, LIMIT).await, Ok(()));
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn with_meanings_a_search_finds_tools_that_share_no_word_with_the_query() 
     write_model(&home.folder.path().join("model"));
     let handle = home.start();
     let tools = index(&["open_door", "close_window"]);
-    assert!(handle.reader().covers(&tools, LIMIT).await);
+    assert_eq!(handle.reader().read(&tools, LIMIT).await, Ok(()));
     let query = "closes doors".to_owned();
     let meanings = handle
         .reader()
@@ -119,7 +119,7 @@ async fn vectors_are_kept_on_disk_and_made_once() {
     let tools = index(&["open_door", "close_window"]);
     let handle = home.start();
     let reader = handle.reader().clone();
-    assert!(reader.covers(&tools, LIMIT).await);
+    assert_eq!(reader.read(&tools, LIMIT).await, Ok(()));
     drop(handle);
     ended(&reader).await;
     let files = home.caches();
@@ -127,13 +127,16 @@ async fn vectors_are_kept_on_disk_and_made_once() {
 
     // The second process has them when it has read its model: nobody asks for anything here.
     let handle = home.start();
-    let mut known = handle.reader().known.clone();
-    let known = timeout(LIMIT, known.wait_for(Option::is_some))
-        .await
-        .unwrap()
-        .unwrap();
-    let n_vectors = known.as_ref().map(|known| known.vectors.len());
-    assert_eq!(n_vectors, Some(2));
+    let mut state = handle.reader().state.clone();
+    let is_ready = |state: &State| matches!(state, State::Ready(_));
+    let state = timeout(LIMIT, state.wait_for(is_ready)).await;
+    let State::Ready(known) = state.unwrap().unwrap().clone() else {
+        panic!("it is not ready");
+    };
+    assert_eq!(known.vectors.len(), 2);
+    // These tools are the same, but nobody has looked at them yet.
+    let same = index(&["open_door", "close_window"]);
+    assert_eq!(handle.reader().read(&same, LIMIT).await, Ok(()));
 }
 
 #[tokio::test]
@@ -144,7 +147,7 @@ async fn a_damaged_cache_is_made_anew() {
     for _ in 0..2 {
         let handle = home.start();
         let reader = handle.reader().clone();
-        assert!(reader.covers(&tools, LIMIT).await);
+        assert_eq!(reader.read(&tools, LIMIT).await, Ok(()));
         drop(handle);
         ended(&reader).await;
         let file = home.caches().pop().unwrap().path();
@@ -164,7 +167,7 @@ async fn another_model_has_vectors_of_its_own() {
         fs::write(model.join("vocab.txt"), vocabulary).unwrap();
         let handle = home.start();
         let reader = handle.reader().clone();
-        assert!(reader.covers(&tools, LIMIT).await);
+        assert_eq!(reader.read(&tools, LIMIT).await, Ok(()));
         drop(handle);
         ended(&reader).await;
     }
@@ -194,7 +197,10 @@ async fn a_missing_model_is_complained_of_once_and_the_search_goes_on() {
             .await
             .is_none()
     );
-    assert!(!handle.reader().covers(&tools, LIMIT).await);
+    assert_eq!(
+        handle.reader().read(&tools, LIMIT).await,
+        Err(Unread::Failed(complaint.into()))
+    );
     assert!(home.complaints.try_recv().is_err());
 }
 

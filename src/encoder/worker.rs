@@ -10,7 +10,7 @@ use tracing::{debug, info, warn};
 
 use crate::encoder::cache::Cache;
 use crate::encoder::model::{self, Failure};
-use crate::encoder::{Folders, Known};
+use crate::encoder::{Folders, Known, State};
 use crate::search::Index;
 use crate::search::encoder::Encoder;
 use crate::search::encoder::semantic::{Key, Vectors, text};
@@ -43,15 +43,12 @@ pub struct Worker {
     saved: Instant,
     is_unsaved: bool,
     waiting: Vec<Index>,
-    publisher: watch::Sender<Option<Arc<Known>>>,
+    publisher: watch::Sender<State>,
 }
 
 impl Worker {
     /// Reads a model and the vectors that it made before.
-    pub fn start(
-        folders: &Folders,
-        publisher: watch::Sender<Option<Arc<Known>>>,
-    ) -> Result<Worker, Failure> {
+    pub fn start(folders: &Folders, publisher: watch::Sender<State>) -> Result<Worker, Failure> {
         // On Linux this is of the calling thread alone. Elsewhere it may be of the whole process, so it is not done.
         #[cfg(target_os = "linux")]
         if let Err(error) = rustix::process::setpriority_process(None, NICE) {
@@ -138,9 +135,11 @@ impl Worker {
             let keys: HashSet<&Key> = index.keyed_tools().map(|(key, _)| key).collect();
             self.vectors.retain(|key| keys.contains(key));
         }
-        let published = self.publisher.borrow().clone();
-        if published.is_none_or(|known| !index.is_covered_by(&known.vectors)) {
-            self.publish();
+        let is_covered = self.publisher.borrow().covering(&index).is_some();
+        match is_covered {
+            // Whoever waits looks again: its tools had no keys before, so that nobody could tell.
+            true => self.publisher.send_modify(|_| ()),
+            false => self.publish(),
         }
         if self.waiting.is_empty() {
             self.save();
@@ -148,7 +147,7 @@ impl Worker {
     }
 
     fn publish(&self) {
-        self.publisher.send_replace(Some(Arc::new(Known {
+        self.publisher.send_replace(State::Ready(Arc::new(Known {
             encoder: self.encoder.clone(),
             vectors: self.vectors.clone(),
         })));
