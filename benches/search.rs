@@ -79,10 +79,13 @@ fn sizes() -> Vec<Servers> {
         return res;
     };
     for most in [34, 527] {
-        let mut n_tools = 0;
-        let few = real.iter().take_while(|(_, tools)| {
-            n_tools += tools.len();
-            n_tools <= most
+        let mut left: usize = most;
+        let few = real.iter().filter(|(_, tools)| {
+            let fits = tools.len() <= left;
+            if fits {
+                left -= tools.len();
+            }
+            fits
         });
         res.push(few.cloned().collect());
     }
