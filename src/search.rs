@@ -215,6 +215,7 @@ mod tests {
     use crate::catalog::memo::Memo;
     use crate::names::{ExposedName, ToolId};
     use crate::search::encoder::sentence::Sentence;
+    use crate::search::explain::{Contribution, Rule};
 
     use super::*;
 
@@ -310,6 +311,46 @@ mod tests {
             expect!["calendar_createEvent github_create_issue tracker_save_issue"],
         );
         check("cal", expect!["calendar_createEvent"]);
+    }
+
+    #[test]
+    fn two_words_may_be_written_as_one_and_one_as_two() {
+        let tools = "
+            github/start: Open a ticket
+            git/start: Begin a branch
+            hub/start: Begin a hub
+            disk/list_filesystems: What disks there are
+            nas/file: Fetch one
+            nas/system: What runs here
+            nas/find_key_ring: Where keys are
+        ";
+        for (query, expected) in [
+            ("start GitHub", "github_start"),
+            ("start with the Git-Hub", "github_start"),
+            ("the file system", "disk_list_filesystems"),
+            ("FileSystems", "disk_list_filesystems"),
+            ("keyring", "nas_find_key_ring"),
+        ] {
+            let found = found(&index(tools), query);
+            assert!(found.starts_with(expected), "{query}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_tool_gains_by_the_share_of_the_query_that_it_has() {
+        let explanation = index(TOOLS).explain("list issues of a repository", 5, |_| true);
+        let gains: Vec<(&str, f32)> = explanation
+            .hits
+            .iter()
+            .filter_map(|hit| {
+                let is_it = |it: &&Contribution| it.rule == Rule::QueryCoverage;
+                let gain = hit.contributions.iter().find(is_it)?;
+                Some((hit.tool.exposed.as_str(), gain.amount / hit.score))
+            })
+            .collect();
+        let gain = |name| gains.iter().find(|(it, _)| *it == name).unwrap().1;
+        assert!(gain("mcp_github_list_issues") > gain("mcp_tracker_list_issues") * 1.05);
+        assert!(gain("mcp_github_list_issues") > gain("mcp_github_create_issue") * 1.05);
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub enum Rule {
     Part,
     /// The query has the words of the tool's name, or words like them.
     NameCoverage,
+    /// The tool has the words of the query, or words like them in its name.
+    QueryCoverage,
     /// The tool's server has several good tools.
     Server,
 }
@@ -107,6 +109,7 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
     let Some(Ranked {
         mixed,
         name,
+        query,
         server,
         ..
     }) = found.ranked
@@ -114,8 +117,8 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
         return res;
     };
     let weights = &shared.weights;
-    let coverage = outcome.scores.blend(weights).name_coverage;
-    let scale = rank::scale(coverage, weights);
+    let blend = outcome.scores.blend(weights);
+    let scale = rank::scale(blend, weights);
     let scales = outcome.scores.scales(&outcome.query, weights);
     let frequencies = frequencies(outcome.shelf.tool(found.doc), shared);
     for asked in &outcome.query.asked {
@@ -143,8 +146,10 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
     if outcome.query.wishes.len() > 1 {
         add(Rule::Part, (mixed - words - meaning) * scale);
     }
-    let covered = mixed * coverage * name;
-    add(Rule::NameCoverage, covered * scale);
+    let covered = mixed * blend.coverage(name, query);
+    let by_query = mixed * blend.coverage(0.0, query);
+    add(Rule::NameCoverage, (covered - by_query) * scale);
+    add(Rule::QueryCoverage, by_query * scale);
     add(
         Rule::Server,
         (mixed + covered) * weights.server * server * scale,

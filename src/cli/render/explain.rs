@@ -102,6 +102,7 @@ fn rule(rule: &Rule) -> String {
         Rule::Meaning => "meaning".to_owned(),
         Rule::Part => "fits a part".to_owned(),
         Rule::NameCoverage => "words of its name".to_owned(),
+        Rule::QueryCoverage => "words of the query".to_owned(),
         Rule::Server => "server".to_owned(),
     }
 }
