@@ -1,5 +1,6 @@
 //! Finds the tools that a query asks for, best first.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -187,6 +188,11 @@ impl Index {
         Outcome::find(query, limit, admit, semantic, &self.shared, &statistics).answer()
     }
 
+    /// A query as a sentence encoder should read it that knows English alone.
+    pub fn in_english<'t>(&self, query: &'t str) -> Cow<'t, str> {
+        query::in_english(query, &Statistics::new([&self.host, &self.servers]))
+    }
+
     /// The same ranking, and what each hit owes to which rule.
     pub fn explain(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Explanation {
         self.explain_with(query, limit, admit, None)
@@ -351,6 +357,18 @@ mod tests {
         let gain = |name| gains.iter().find(|(it, _)| *it == name).unwrap().1;
         assert!(gain("mcp_github_list_issues") > gain("mcp_tracker_list_issues") * 1.05);
         assert!(gain("mcp_github_list_issues") > gain("mcp_github_create_issue") * 1.05);
+    }
+
+    #[test]
+    fn a_sentence_encoder_reads_english() {
+        let index = index(TOOLS);
+        for (query, english) in [
+            ("list the issues", "list the issues"),
+            ("crear una incidencia en github", "create issue github"),
+            ("创建GitHub的issue", "create github issue"),
+        ] {
+            assert_eq!(index.in_english(query), english);
+        }
     }
 
     #[test]

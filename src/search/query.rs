@@ -1,5 +1,7 @@
 //! What a query asks for: its words, what each is worth, and which other words may stand for them.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::search::languages;
@@ -170,6 +172,24 @@ impl Reader {
             asked.wishes &= !last;
         }
     }
+}
+
+/// A query in English, as far as it is understood, for a reader who knows no other language.
+pub(super) fn in_english<'t>(text: &'t str, statistics: &Statistics) -> Cow<'t, str> {
+    let is_understood = |word: &str| is_understood(word, statistics);
+    let Some(translation) = languages::translate(text, is_understood) else {
+        return Cow::Borrowed(text);
+    };
+    let mut res = translation.english;
+    let is_between = |c: char| !c.is_alphanumeric() || words::is_cjk(c);
+    for word in translation.content.split(is_between) {
+        let word = word.to_lowercase();
+        if word.is_ascii() && is_understood(&word) {
+            res.push(' ');
+            res.push_str(&word);
+        }
+    }
+    Cow::Owned(res)
 }
 
 /// Whether a word needs no translation.
