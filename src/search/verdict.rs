@@ -8,7 +8,7 @@ use crate::search::score::{Doc, Scores, Shelf};
 ///
 /// Of the queries of `retrieval/real` this flags 73 % of those for which there is no tool, none of the keywords, 4 % of
 /// the phrases, and 60 % of the paraphrases, which share no word with their tool.
-const WEAK: f32 = 0.5;
+pub const WEAK: f32 = 0.5;
 
 /// The cosines of a sentence encoder are lower than those of word vectors.
 ///
@@ -27,7 +27,7 @@ const ENOUGH_WORDS: f32 = 8.0;
 
 /// How sure a tool is to be what the query means.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Confidence {
+pub struct Confidence {
     /// Which share of the query's words the tool has, the rare ones counting more; words of no tool at all count too.
     pub words: f32,
     /// The cosine of query and tool.
@@ -36,11 +36,15 @@ pub(super) struct Confidence {
 
 impl Confidence {
     /// Half by words, half by meaning: the best single number found to tell whether the right tool is there at all.
-    pub fn is_weak(self) -> bool {
-        (self.words + self.meaning) / 2.0 < WEAK
+    pub fn total(self) -> f32 {
+        (self.words + self.meaning) / 2.0
     }
 
-    pub fn is_nil(self) -> bool {
+    pub fn is_weak(self) -> bool {
+        self.total() < WEAK
+    }
+
+    pub(super) fn is_nil(self) -> bool {
         self.words == 0.0 && self.meaning < UNRELATED
     }
 }
