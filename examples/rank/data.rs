@@ -29,6 +29,7 @@ pub struct Query {
     pub query: String,
     /// Ids of tools; none where no tool serves.
     pub relevant: Vec<String>,
+    pub kind: String,
 }
 
 /// The id of a tool in its data set, by its server and its name.
