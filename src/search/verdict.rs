@@ -6,14 +6,13 @@ use crate::search::score::{Doc, Scores, Shelf};
 
 /// Below this confidence a hit is weak.
 ///
-/// Of the queries of `retrieval/real` this flags 73 % of those for which there is no tool, none of the keywords, 4 % of
-/// the phrases, and 60 % of the paraphrases, which share no word with their tool.
+/// It flags most queries for which there is no tool, and hardly any keywords and phrases for which there is one;
+/// `examples/rank --verdicts` prints the shares.
 pub const WEAK: f32 = 0.5;
 
 /// The cosines of a sentence encoder are lower than those of word vectors.
 ///
-/// With this factor 73 % of the queries without a tool are weak, none of the keywords and of the phrases, and 55 % of
-/// the paraphrases.
+/// With this factor about as many answers are weak with an encoder as without one.
 const OF_SENTENCES: f32 = 1.5;
 
 /// A tool that has no word of the query, and points elsewhere, has nothing to do with it.
