@@ -31,7 +31,7 @@ mod segment;
 mod synonyms;
 pub mod trial;
 mod vectors;
-mod verdict;
+pub mod verdict;
 mod weights;
 mod words;
 
@@ -611,7 +611,7 @@ mod tests {
             for (hit, explained) in answer.hits.iter().zip(&explanation.hits) {
                 assert_eq!(
                     (&hit.tool, hit.score, hit.weak),
-                    (&explained.tool, explained.score, explained.weak)
+                    (&explained.tool, explained.score, explained.is_weak())
                 );
                 let sum: f32 = explained.contributions.iter().map(|it| it.amount).sum();
                 assert!(

@@ -10,6 +10,7 @@ use crate::search::naming::Naming;
 use crate::search::outcome::{Found, Outcome};
 use crate::search::rank::{self, Ranked};
 use crate::search::score::saturated;
+use crate::search::verdict::Confidence;
 use crate::search::words::{self, Term};
 use crate::search::{Shared, Verdict};
 
@@ -37,7 +38,8 @@ pub struct QueryWord {
 pub struct ExplainedHit {
     pub tool: Arc<Tool>,
     pub score: f32,
-    pub weak: bool,
+    /// None for a tool that was found by its name or an alias: then it is what was meant.
+    pub confidence: Option<Confidence>,
     /// They add up to the score.
     pub contributions: Vec<Contribution>,
 }
@@ -70,6 +72,12 @@ pub enum Rule {
     Server,
 }
 
+impl ExplainedHit {
+    pub fn is_weak(&self) -> bool {
+        self.confidence.is_some_and(Confidence::is_weak)
+    }
+}
+
 impl Explanation {
     pub(super) fn of(outcome: &Outcome, shared: &Shared) -> Explanation {
         let words = outcome.query.asked.iter().map(|asked| QueryWord {
@@ -83,7 +91,7 @@ impl Explanation {
                 contributions: contributions(found, outcome, shared),
                 tool: hit.tool,
                 score: hit.score,
-                weak: hit.weak,
+                confidence: found.confidence,
             }
         });
         Explanation {
