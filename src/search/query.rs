@@ -205,20 +205,27 @@ fn is_understood(word: &str, statistics: &Statistics) -> bool {
 fn join_and_part(text: &str, asked: &mut [Asked], statistics: &Statistics, weights: &Weights) {
     let is_known = |term: Term| statistics.n_tools(term) > 0;
     let words = words::plain(text);
-    for pair in words.windows(2) {
+    // Where among those asked for each of them is.
+    let places: Vec<Option<usize>> = words
+        .iter()
+        .map(|word| {
+            let term = words::term(word);
+            asked.iter().position(|asked| asked.term == term)
+        })
+        .collect();
+    for (pair, places) in words.windows(2).zip(places.windows(2)) {
+        if places.iter().all(Option::is_none) {
+            continue;
+        }
         let joined = words::term(&pair.concat());
         if is_known(joined) {
-            for word in pair.iter().map(|word| words::term(word)) {
-                if let Some(asked) = asked.iter_mut().find(|asked| asked.term == word) {
-                    asked.add_near(joined, weights.joined, statistics);
-                }
+            for place in places.iter().flatten() {
+                asked[*place].add_near(joined, weights.joined, statistics);
             }
         }
     }
-    for word in &words {
-        let term = words::term(word);
-        let asked = asked.iter_mut().find(|asked| asked.term == term);
-        let Some(asked) = asked.filter(|asked| !asked.known) else {
+    for (word, place) in words.iter().zip(&places) {
+        let Some(asked) = place.map(|place| &mut asked[place]).filter(|it| !it.known) else {
             continue;
         };
         for (first, last) in halves(word) {

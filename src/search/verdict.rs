@@ -8,7 +8,7 @@ use crate::search::score::{Doc, Scores, Shelf};
 ///
 /// It flags most queries for which there is no tool, and hardly any keywords and phrases for which there is one;
 /// `examples/rank --verdicts` prints the shares.
-pub const WEAK: f32 = 0.5;
+pub const WEAK: f32 = 0.55;
 
 /// The cosines of a sentence encoder are lower than those of word vectors.
 ///
