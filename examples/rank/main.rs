@@ -3,6 +3,7 @@
 //!     cargo run --release --example rank -- --out runs
 
 mod data;
+mod names;
 mod ranker;
 mod verdicts;
 
@@ -46,6 +47,10 @@ struct Arguments {
     /// of real servers where no data set is named.
     #[arg(long, conflicts_with = "out")]
     verdicts: bool,
+    /// Write nothing; ask for every tool by each of its names, and fail where it is not first. Among the tools of real
+    /// servers where no data set is named.
+    #[arg(long, conflicts_with_all = ["out", "verdicts", "encoder"])]
+    names: bool,
 }
 
 #[tokio::main]
@@ -65,7 +70,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let catalogs = arguments.catalogs.as_deref().unwrap_or(&beside);
     let known = data::names(retrieval)?;
     let names = match arguments.datasets.as_slice() {
-        [] if arguments.verdicts => vec!["real".to_owned()],
+        [] if arguments.verdicts || arguments.names => vec!["real".to_owned()],
         [] => known.clone(),
         named => named.to_vec(),
     };
@@ -82,6 +87,16 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         let dataset = Dataset::read(retrieval, name, catalogs)?;
         if arguments.verdicts {
             print!("{}", verdicts::table(&ranker, &dataset).await?);
+            continue;
+        }
+        if arguments.names {
+            let (missed, n_queries) = names::missed(&dataset.index);
+            let n_tools = dataset.index.tools().count();
+            println!(
+                "{name}: {n_queries} names of {n_tools} tools, {} not first",
+                missed.len()
+            );
+            anyhow::ensure!(missed.is_empty(), "{}", missed.join("\n"));
             continue;
         }
         fs::create_dir_all(&arguments.out)
