@@ -273,9 +273,9 @@ impl Builder {
                 term: word.term,
                 n_tools: 0,
                 start: letters.len() as u32,
-                length: word.stem.len() as u32,
+                length: word.stem().len() as u32,
             });
-            letters.push_str(word.stem);
+            letters.push_str(word.stem());
             self.seen.push(0);
             self.frequencies.push(0.0);
             all.len() as u32 - 1
