@@ -4,6 +4,7 @@
 #[path = "../tests/it/catalogs.rs"]
 mod catalogs;
 
+use std::cell::LazyCell;
 use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -13,7 +14,9 @@ use toolcrib::catalog::listing::{ListedTool, build};
 use toolcrib::names::ServerName;
 use toolcrib::search::{Group, Index};
 
-type Servers = Vec<(ServerName, Vec<ListedTool>)>;
+type Server = (ServerName, Vec<ListedTool>);
+type Servers = Vec<Server>;
+type Groups = Vec<(Group, Tools)>;
 
 /// As models ask: the action and the object, the service where it is known, now and then a whole sentence.
 const QUERIES: [&str; 6] = [
@@ -25,78 +28,93 @@ const QUERIES: [&str; 6] = [
     "show me the errors in the logs of the last hour and restart the service",
 ];
 
+/// Made-up servers, then some, many and all of the real ones, then all of them eight times under other names.
 fn search(criterion: &mut Criterion) {
-    for servers in sizes() {
-        let groups: Vec<(Group, Tools)> = servers
-            .into_iter()
-            .map(|(server, tools)| {
-                let listing = build(&server, tools, |_| true);
-                (Group::Server(server), Tools::from(listing.tools))
-            })
-            .collect();
-        let n_tools: usize = groups.iter().map(|(_, tools)| tools.len()).sum();
-        let mut group = criterion.benchmark_group("search");
-        group.sample_size(10);
-        let size = |what: &str| BenchmarkId::new(what, n_tools);
-        group.bench_function(size("build"), |bencher| {
-            bencher.iter_with_large_drop(|| index(&groups));
+    measure(criterion, 500, || made_up(500));
+    let Some(real) = catalogs::lists() else {
+        return;
+    };
+    for most in [34, 527, usize::MAX] {
+        let (servers, n_tools) = fitting(&real, most);
+        measure(criterion, n_tools, || {
+            servers.into_iter().cloned().collect()
         });
-        let index = index(&groups);
-        let changed = groups
-            .iter()
-            .min_by_key(|(_, tools)| tools.len().abs_diff(40));
-        if let Some((name, tools)) = changed {
-            group.bench_function(size("update one server"), |bencher| {
-                bencher.iter_batched(
-                    || name.clone(),
-                    |name| index.with(name, tools, None),
-                    BatchSize::SmallInput,
-                );
-            });
-        }
-        group.bench_function(size("query"), |bencher| {
-            let mut queries = QUERIES.iter().cycle();
-            bencher.iter(|| {
-                let query = queries.next().copied().unwrap_or_default();
-                black_box(index.search(query, 5, |_| true))
-            });
-        });
-        group.finish();
     }
+    let n_tools = real.iter().map(|(_, tools)| tools.len()).sum::<usize>();
+    measure(criterion, 8 * n_tools, || {
+        (0..8).flat_map(|copy| copies(&real, copy)).collect()
+    });
 }
 
-fn index(groups: &[(Group, Tools)]) -> Index {
+/// Nothing is made before it is measured: a filter may leave out most of it.
+fn measure(criterion: &mut Criterion, n_tools: usize, servers: impl FnOnce() -> Servers) {
+    let groups = LazyCell::new(|| groups(servers()));
+    let full = LazyCell::new(|| index(&groups));
+    let mut group = criterion.benchmark_group("search");
+    group.sample_size(10);
+    let size = |what: &str| BenchmarkId::new(what, n_tools);
+    group.bench_function(size("build"), |bencher| {
+        let groups = &*groups;
+        bencher.iter_with_large_drop(|| index(groups));
+    });
+    group.bench_function(size("update one server"), |bencher| {
+        let (name, tools) = groups
+            .iter()
+            .min_by_key(|(_, tools)| tools.len().abs_diff(40))
+            .expect("there are servers");
+        let full = &*full;
+        bencher.iter_batched(
+            || name.clone(),
+            |name| full.with(name, tools, None),
+            BatchSize::SmallInput,
+        );
+    });
+    group.bench_function(size("query"), |bencher| {
+        let full = &*full;
+        let mut queries = QUERIES.iter().cycle();
+        bencher.iter(|| {
+            let query = queries.next().copied().unwrap_or_default();
+            black_box(full.search(query, 5, |_| true))
+        });
+    });
+    group.finish();
+}
+
+fn groups(servers: Servers) -> Groups {
+    servers
+        .into_iter()
+        .map(|(server, tools)| {
+            let listing = build(&server, tools, |_| true);
+            (Group::Server(server), Tools::from(listing.tools))
+        })
+        .collect()
+}
+
+fn index(groups: &Groups) -> Index {
     let groups = groups.iter().cloned();
     groups.fold(Index::default(), |index, (group, tools)| {
         index.with(group, &tools, None)
     })
 }
 
-/// Made-up servers, then some, many and all of the real ones, then all of them eight times under other names.
-fn sizes() -> Vec<Servers> {
-    let mut res = vec![made_up(500)];
-    let Some(real) = catalogs::lists() else {
-        return res;
-    };
-    for most in [34, 527] {
-        let mut left: usize = most;
-        let few = real.iter().filter(|(_, tools)| {
-            let fits = tools.len() <= left;
-            if fits {
-                left -= tools.len();
-            }
-            fits
-        });
-        res.push(few.cloned().collect());
-    }
-    let copies = (0..8).flat_map(|copy| {
-        real.iter().map(move |(server, tools)| {
-            let server = ServerName::new(&format!("{server}-{copy}")).expect("it is not blank");
-            (server, tools.clone())
-        })
+/// The first servers that have so many tools together, without those that would be too much, and how many they have.
+fn fitting(servers: &[Server], most: usize) -> (Vec<&Server>, usize) {
+    let mut n_tools = 0;
+    let fitting = servers.iter().filter(|(_, tools)| {
+        let fits = tools.len() <= most - n_tools;
+        if fits {
+            n_tools += tools.len();
+        }
+        fits
     });
-    res.extend([real.clone(), copies.collect()]);
-    res
+    (fitting.collect(), n_tools)
+}
+
+fn copies(servers: &[Server], copy: usize) -> impl Iterator<Item = Server> {
+    servers.iter().map(move |(server, tools)| {
+        let server = ServerName::new(&format!("{server}-{copy}")).expect("it is not blank");
+        (server, tools.clone())
+    })
 }
 
 fn made_up(n_tools: usize) -> Servers {

@@ -172,14 +172,14 @@ fn frequencies(tool: &Tool, shared: &Shared) -> FxHashMap<Term, [f32; N_FIELDS]>
     } = shared;
     let mut res: FxHashMap<Term, [f32; N_FIELDS]> = FxHashMap::default();
     let mut lengths = [0; N_FIELDS];
-    fields::visit(tool, options, &weights.limits, |field, text| {
-        words::each(text, |word| {
+    for (field, text) in fields::texts(tool, options, &weights.limits) {
+        words::each(&text, |word| {
             lengths[field as usize] += 1;
             if !(field.is_prose() && word.is_stop) {
                 res.entry(word.term).or_default()[field as usize] += 1.0;
             }
         });
-    });
+    }
     for counts in res.values_mut() {
         for (field, count) in counts.iter_mut().enumerate() {
             *count *= weights.fields[field].share(lengths[field]);

@@ -1,5 +1,7 @@
 //! Which texts of a tool are indexed, and how much a word in each of them counts.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::catalog::Tool;
@@ -65,36 +67,43 @@ pub(super) struct Limits {
 
 const MAX_DEPTH: usize = 6;
 const MAX_PARAMETERS: usize = 256;
+/// For most tools there are no more texts.
+const USUAL_TEXTS: usize = 30;
 
-/// Calls `take` with every text that a tool is found by, and the field that it belongs to.
-pub(super) fn visit(
-    tool: &Tool,
-    options: &Options,
+/// Every text that a tool is found by, with the field that it belongs to.
+///
+/// They are gathered before any is read: what a tool says lies scattered in memory, and while one text is read no other
+/// is on its way from there.
+pub(super) fn texts<'t>(
+    tool: &'t Tool,
+    options: &'t Options,
     limits: &Limits,
-    mut take: impl FnMut(Field, &str),
-) {
-    take(Field::Name, head(tool.original_name(), limits.description));
-    if let Some(server) = tool.server() {
-        take(Field::Server, server.as_str());
-    }
+) -> Vec<(Field, Cow<'t, str>)> {
+    let name = head(tool.original_name(), limits.description);
     let description = head(description(tool), limits.description);
-    take(Field::Description, description);
+    let mut res = Vec::with_capacity(USUAL_TEXTS);
+    res.push((Field::Name, Cow::Borrowed(name)));
+    if let Some(server) = tool.server() {
+        res.push((Field::Server, Cow::Borrowed(server.as_str())));
+    }
+    res.push((Field::Description, Cow::Borrowed(description)));
     if !description.is_ascii()
         && let Some(translation) = languages::translate(description, words::is_english)
     {
-        take(Field::Description, &translation.english);
+        res.push((Field::Description, Cow::Owned(translation.english)));
     }
     let keywords = options.keywords.get(tool.exposed.as_str());
     for keyword in keywords.into_iter().flatten() {
-        take(Field::Keywords, keyword);
+        res.push((Field::Keywords, Cow::Borrowed(keyword)));
     }
     let mut parameters = Parameters {
         limits,
         names_left: MAX_PARAMETERS,
         texts_left: limits.parameter_texts,
-        take,
+        texts: res,
     };
     parameters.visit(&tool.input_schema, 0);
+    parameters.texts
 }
 
 /// What says what the tool does; its title where there is nothing else.
@@ -105,19 +114,19 @@ fn description(tool: &Tool) -> &str {
     }
 }
 
-struct Parameters<'l, Take> {
+struct Parameters<'l, 't> {
     limits: &'l Limits,
     names_left: usize,
     texts_left: usize,
-    take: Take,
+    texts: Vec<(Field, Cow<'t, str>)>,
 }
 
-impl<Take: FnMut(Field, &str)> Parameters<'_, Take> {
+impl<'t> Parameters<'_, 't> {
     /// Names, descriptions and enum values of all properties, nested ones too.
     ///
     /// It goes through a schema's few members, which is quicker than to look each of them up, and looks at what a value
     /// is before it reads the key, which lies elsewhere in memory.
-    fn visit(&mut self, schema: &Value, depth: usize) {
+    fn visit(&mut self, schema: &'t Value, depth: usize) {
         for (key, value) in schema.as_object().into_iter().flatten() {
             match value {
                 Value::String(text) if depth > 0 && key == "description" => self.text(text),
@@ -133,7 +142,8 @@ impl<Take: FnMut(Field, &str)> Parameters<'_, Take> {
                         }
                         self.names_left -= 1;
                         let name = head(name, self.limits.parameter_text);
-                        (self.take)(Field::ParameterNames, name);
+                        self.texts
+                            .push((Field::ParameterNames, Cow::Borrowed(name)));
                         self.visit(property, depth + 1);
                     }
                 }
@@ -145,11 +155,12 @@ impl<Take: FnMut(Field, &str)> Parameters<'_, Take> {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &'t str) {
         let text = head(text, self.limits.parameter_text.min(self.texts_left));
         self.texts_left -= text.len();
         if !text.is_empty() {
-            (self.take)(Field::ParameterTexts, text);
+            self.texts
+                .push((Field::ParameterTexts, Cow::Borrowed(text)));
         }
     }
 }

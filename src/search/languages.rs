@@ -29,6 +29,9 @@ const CERTAIN: f32 = 4.0;
 /// The longest run of tokens that is one entry.
 const MAX_TOKENS: usize = 4;
 
+/// The shortest beginning of a word that is told from a word of another language, in characters.
+const HEAD: usize = 3;
+
 /// The shortest beginning of a word without its diacritics that is told from a word of another language.
 const MIN_PREFIX: usize = 5;
 
@@ -37,15 +40,18 @@ pub(super) fn translate(text: &str, is_english: impl Fn(&str) -> bool) -> Option
     if text.chars().any(is_cjk) {
         return without_blanks(text);
     }
-    let tokens: Vec<Token> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|token| !token.is_empty())
-        .map(|token| Token::new(token, &is_english))
-        .collect();
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
     // Most texts are English, and for them this is all that is done.
-    let is_worth_a_try =
-        |token: &&Token| !token.is_english && LATIN.iter().any(|it| it.begins(token));
-    tokens.iter().find(is_worth_a_try)?;
+    let is_worth_a_try = |word: &&str| {
+        if is_certainly_english(word, &is_english) {
+            return false;
+        }
+        let token = Token::new(word, &is_english);
+        !token.is_english && LATIN.iter().any(|it| it.begins(&token))
+    };
+    words.clone().find(is_worth_a_try)?;
+    let tokens: Vec<Token> = words.map(|word| Token::new(word, &is_english)).collect();
     let readings = LATIN.iter().map(|language| language.read(&tokens));
     let best = readings.reduce(|best, it| {
         if it.evidence > best.evidence {
@@ -94,6 +100,17 @@ struct Token {
     is_english_binding: bool,
 }
 
+/// Whether a word needs no translation, as far as can be said before it is read as a token.
+fn is_certainly_english(word: &str, is_english: impl Fn(&str) -> bool) -> bool {
+    let has_capital = |word: &str| word.bytes().any(|byte| byte.is_ascii_uppercase());
+    word.is_ascii()
+        && (word.len() < 3
+            || match has_capital(word) {
+                true => is_english(&word.to_ascii_lowercase()),
+                false => is_english(word),
+            })
+}
+
 impl Token {
     fn new(text: &str, is_english: impl Fn(&str) -> bool) -> Token {
         let text: String = text.nfc().flat_map(char::to_lowercase).collect();
@@ -114,6 +131,8 @@ struct Language {
     meanings: FxHashMap<String, String>,
     /// The beginnings of words that may end in many ways.
     prefixes: FxHashMap<String, String>,
+    /// The first characters of those: most words begin with none of them.
+    heads: FxHashSet<String>,
     /// First words of entries that have several.
     first_words: FxHashSet<String>,
     /// In characters, where the language has no blanks.
@@ -179,7 +198,10 @@ impl Language {
                 self.first_words.insert(first.to_owned());
             }
             let meanings = match is_prefix {
-                true => &mut self.prefixes,
+                true => {
+                    self.heads.insert(key.chars().take(HEAD).collect());
+                    &mut self.prefixes
+                }
                 false => &mut self.meanings,
             };
             // A word of several meanings stands for all of them.
@@ -214,7 +236,7 @@ impl Language {
         let whole = self.meanings.get(&token.text).or_else(folded);
         let whole = whole.map(String::as_str);
         let known = whole
-            .or_else(|| self.by_prefix(&token.text, 3))
+            .or_else(|| self.by_prefix(&token.text, HEAD))
             .or_else(|| self.by_prefix(&token.folded, MIN_PREFIX));
         match known {
             Some(meaning) => Some((meaning.to_owned(), 1.0)),
@@ -224,9 +246,14 @@ impl Language {
 
     fn by_prefix(&self, word: &str, least: usize) -> Option<&str> {
         let ends = word.char_indices().map(|(at, _)| at).chain([word.len()]);
-        let mut ends: Vec<usize> = ends.skip(least).collect();
-        ends.reverse();
-        ends.into_iter()
+        let head = ends.clone().nth(HEAD)?;
+        let shortest = ends.clone().nth(least)?;
+        if !self.heads.contains(&word[..head]) {
+            return None;
+        }
+        (shortest..=word.len())
+            .rev()
+            .filter(|end| word.is_char_boundary(*end))
             .find_map(|end| self.prefixes.get(&word[..end]).map(String::as_str))
     }
 

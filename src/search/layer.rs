@@ -44,9 +44,13 @@ impl Layer {
             let new = words.get(at).unwrap_or(&none);
             lexicon = Arc::new(lexicon.replace(gone.as_deref().unwrap_or(&[]), new));
         }
+        let n_tools = |segments: &[Arc<Segment>]| -> usize {
+            segments.iter().map(|segment| segment.tools.len()).sum()
+        };
+        let n_tools = self.n_tools - n_tools(&gone) + n_tools(&new);
         segments.splice(start..start, new);
         Layer {
-            n_tools: segments.iter().map(|segment| segment.tools.len()).sum(),
+            n_tools,
             segments,
             lexicon,
         }

@@ -1,5 +1,7 @@
 //! All words of many segments: in how many tools each stands, and which are like a word that none of them has.
 
+use std::ops::Range;
+
 use crate::search::segment::{Word, Words};
 use crate::search::words::Term;
 
@@ -38,58 +40,75 @@ impl Shape {
 const BUCKET_BITS: u32 = 12;
 
 impl Lexicon {
-    /// The lexicon without a segment's words (in how many tools each was) and with another's; both in the order of terms.
+    /// The lexicon without a segment's words (in how many tools each was) and with another's.
     pub fn replace(&self, gone: &[(Term, u32)], new: &Words) -> Lexicon {
-        let n_most = self.terms.len() + new.all.len();
+        let mut n_tools = self.n_tools.clone();
+        // Where a word comes in, or goes out where none comes in.
+        let mut cuts: Vec<(usize, Option<&Word>)> = Vec::new();
+        for word in &new.all {
+            match self.find(word.term) {
+                Ok(at) => n_tools[at] += word.n_tools,
+                Err(at) => cuts.push((at, Some(word))),
+            }
+        }
+        for (term, n_gone) in gone {
+            if let Ok(at) = self.find(*term) {
+                n_tools[at] -= n_gone;
+                if n_tools[at] == 0 {
+                    cuts.push((at, None));
+                }
+            }
+        }
+        cuts.sort_unstable_by_key(|(at, word)| (*at, word.is_none(), word.map(|it| it.term)));
+
+        let n_most = self.terms.len() + cuts.len();
         let mut res = Lexicon {
             terms: Vec::with_capacity(n_most),
             n_tools: Vec::with_capacity(n_most),
             shapes: Vec::with_capacity(n_most),
             starts: Vec::with_capacity(n_most),
-            buckets: vec![0; (1 << BUCKET_BITS) + 1],
+            buckets: Vec::new(),
             letters: self.letters.clone(),
         };
-        let mut gone = gone.iter().peekable();
-        let words = new;
-        let mut new = words.all.iter().peekable();
-        for (at, term) in self.terms.iter().enumerate() {
-            while let Some(word) = new.next_if(|word| word.term < *term) {
-                res.push_new(word, words.text(word));
-            }
-            let mut n_tools = self.n_tools[at];
-            if let Some(word) = new.next_if(|word| word.term == *term) {
-                n_tools += word.n_tools;
-            }
-            if let Some((_, n_gone)) = gone.next_if(|(gone, _)| gone == term) {
-                n_tools -= n_gone;
-            }
-            if n_tools > 0 {
-                res.push(*term, n_tools, self.shapes[at], self.starts[at]);
+        let copy = |res: &mut Lexicon, range: Range<usize>| {
+            res.terms.extend_from_slice(&self.terms[range.clone()]);
+            res.n_tools.extend_from_slice(&n_tools[range.clone()]);
+            res.shapes.extend_from_slice(&self.shapes[range.clone()]);
+            res.starts.extend_from_slice(&self.starts[range]);
+        };
+        // What lies between two cuts is copied in one piece.
+        let mut from = 0;
+        for (at, word) in cuts {
+            copy(&mut res, from..at);
+            from = at;
+            match word {
+                Some(word) => res.push(word, new.text(word)),
+                None => from += 1,
             }
         }
-        for word in new {
-            res.push_new(word, words.text(word));
-        }
+        copy(&mut res, from..self.terms.len());
         res.forget_letters();
-        for at in 1..res.buckets.len() {
-            res.buckets[at] += res.buckets[at - 1];
-        }
+        res.buckets = buckets(&res.terms);
         res
     }
 
     /// In how many tools a word stands.
     pub fn n_tools(&self, term: Term) -> u32 {
-        if self.terms.is_empty() {
-            return 0;
-        }
+        self.find(term).map_or(0, |at| self.n_tools[at])
+    }
+
+    /// Where a word is, or where it would be.
+    fn find(&self, term: Term) -> Result<usize, usize> {
         let bucket = bucket(term);
-        let (start, end) = (
-            self.buckets[bucket] as usize,
-            self.buckets[bucket + 1] as usize,
-        );
-        match self.terms[start..end].iter().position(|it| *it == term) {
-            Some(at) => self.n_tools[start + at],
-            None => 0,
+        let Some([start, end]) = self.buckets.get(bucket..bucket + 2) else {
+            return Err(0);
+        };
+        let (start, end) = (*start as usize, *end as usize);
+        let terms = &self.terms[start..end];
+        match terms.iter().position(|it| *it >= term) {
+            Some(at) if terms[at] == term => Ok(start + at),
+            Some(at) => Err(start + at),
+            None => Err(end),
         }
     }
 
@@ -122,17 +141,11 @@ impl Lexicon {
         &self.letters[start..start + usize::from(self.shapes[at].length)]
     }
 
-    fn push(&mut self, term: Term, n_tools: u32, shape: Shape, start: u32) {
-        self.terms.push(term);
-        self.n_tools.push(n_tools);
-        self.shapes.push(shape);
-        self.starts.push(start);
-        self.buckets[bucket(term) + 1] += 1;
-    }
-
-    fn push_new(&mut self, word: &Word, text: &str) {
-        let start = self.letters.len() as u32;
-        self.push(word.term, word.n_tools, Shape::of(text), start);
+    fn push(&mut self, word: &Word, text: &str) {
+        self.terms.push(word.term);
+        self.n_tools.push(word.n_tools);
+        self.shapes.push(Shape::of(text));
+        self.starts.push(self.letters.len() as u32);
         self.letters.push_str(text);
     }
 
@@ -166,6 +179,19 @@ fn has_at_most_two(bits: u32) -> bool {
 
 fn bucket(term: Term) -> usize {
     (term.hash() >> (64 - BUCKET_BITS)) as usize
+}
+
+/// Where each bucket starts, and the last one ends.
+fn buckets(terms: &[Term]) -> Vec<u32> {
+    let mut res = vec![0; (1 << BUCKET_BITS) + 1];
+    for (at, term) in terms.iter().enumerate() {
+        res[bucket(*term) + 1] = at as u32 + 1;
+    }
+    // A bucket without terms ends where the one before does.
+    for bucket in 1..res.len() {
+        res[bucket] = res[bucket].max(res[bucket - 1]);
+    }
+    res
 }
 
 /// Whether one letter is inserted, dropped or changed, or two neighbours are swapped.

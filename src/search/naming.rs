@@ -42,30 +42,38 @@ pub(super) struct Names {
 impl Names {
     pub fn new(tools: &[Arc<Tool>]) -> Names {
         let mut keys: Vec<(Term, u16)> = Vec::with_capacity(tools.len() * 4);
-        let mut long = String::new();
+        let (mut full, mut other) = (String::new(), String::new());
         for (number, tool) in tools.iter().enumerate() {
-            let Spellings {
-                exposed,
-                server,
-                original,
-                leaf,
-            } = Spellings::of(tool);
-            let mut add = |parts: &[&str]| {
-                long.clear();
-                long.extend(parts.iter().copied());
-                keys.extend(key(&long).map(|key| (key, number as u16)));
+            let mut add = |letters: &str| {
+                keys.extend(key(letters).map(|key| (key, number as u16)));
             };
-            add(&[&original]);
+            let original = tool.original_name();
+            full.clear();
+            full.push_str("mcp");
+            push_letters(tool.server().map_or("", |it| it.as_str()), &mut full);
+            let server_end = full.len();
+            push_letters(original, &mut full);
+            let (server, name) = (&full["mcp".len()..server_end], &full[server_end..]);
+            add(name);
             if !server.is_empty() {
-                add(&[&server, &original]);
-                add(&["mcp", &server, &original]);
+                add(&full["mcp".len()..]);
+                add(&full);
             }
-            if !is_made_of(&exposed, &server, &original) {
-                add(&[&exposed]);
+            other.clear();
+            push_letters(tool.exposed.as_str(), &mut other);
+            if other != full {
+                add(&other);
             }
-            if let Some(leaf) = &leaf {
-                add(&[leaf]);
-                add(&[&server, leaf]);
+            if let Some(last) = last_part(original) {
+                other.clear();
+                other.push_str(server);
+                push_letters(last, &mut other);
+                if other.len() > server.len() {
+                    add(&other[server.len()..]);
+                    add(&other);
+                }
+            } else if let Some(leaf) = name.strip_prefix(server) {
+                add(leaf);
             }
         }
         keys.sort_unstable();
@@ -142,14 +150,6 @@ impl Called {
     }
 }
 
-/// Whether an exposed name is what the model sees of most tools.
-fn is_made_of(exposed: &str, server: &str, original: &str) -> bool {
-    let rest = exposed
-        .strip_prefix("mcp")
-        .and_then(|rest| rest.strip_prefix(server));
-    rest == Some(original)
-}
-
 /// What stands behind the server's name and something that is no part of a word.
 fn strip_server<'a>(text: &'a str, server: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(server).filter(|_| !server.is_empty())?;
@@ -199,12 +199,19 @@ fn last_part(name: &str) -> Option<&str> {
 }
 
 fn letters(text: &str) -> String {
-    let mut res = words::fold(text);
-    match res.is_ascii() {
-        true => res.retain(|c| c.is_ascii_alphanumeric()),
-        false => res.retain(char::is_alphanumeric),
-    }
+    let mut res = String::with_capacity(text.len());
+    push_letters(text, &mut res);
     res
+}
+
+fn push_letters(text: &str, res: &mut String) {
+    if text.is_ascii() {
+        let letters = text.bytes().filter(u8::is_ascii_alphanumeric);
+        res.extend(letters.map(|byte| char::from(byte.to_ascii_lowercase())));
+    } else {
+        let folded = words::fold(text);
+        res.extend(folded.chars().filter(|c| c.is_alphanumeric()));
+    }
 }
 
 /// The words as they are written, one blank between them: `createIssue` and `Create-issue` are `create issue`.

@@ -280,7 +280,7 @@ fn separator(text: &[u8]) -> Option<usize> {
 impl Asked {
     fn new(word: words::Word, wishes: u32) -> Asked {
         Asked {
-            text: word.stem.to_owned(),
+            text: word.stem().to_owned(),
             term: word.term,
             place: word.place,
             worth: 0.0,

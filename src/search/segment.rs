@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
-
 use crate::catalog::{Tool, Tools};
 use crate::search::encoder::semantic::{self, Key};
 use crate::search::fields::{self, Field, N_FIELDS};
@@ -49,7 +47,6 @@ pub(super) struct NameWord {
 /// The distinct words of a segment, for the lexicon.
 #[derive(Default)]
 pub(super) struct Words {
-    /// In the order of terms.
     pub all: Vec<Word>,
     letters: String,
 }
@@ -86,20 +83,19 @@ impl Posting {
 impl Segment {
     pub const MAX_TOOLS: usize = u16::MAX as usize;
 
-    /// Indexes tools, and says which words they have, in the order of their terms.
+    /// Indexes tools, and says which words they have.
     pub fn build(
         group: Group,
         tools: &[Arc<Tool>],
         options: &Options,
         weights: &Weights,
     ) -> (Segment, Words) {
-        let mut builder = Builder::default();
+        let mut builder = Builder::with_capacity(tools.len());
         for tool in tools {
             builder.add(tool, options, weights);
         }
-        let mut words = builder.words;
+        let words = builder.ids.words;
         let (slots, starts, postings) = lay_out(&words.all, &builder.entries);
-        words.all.sort_unstable_by_key(|word| word.term);
         let segment = Segment {
             group,
             tools: tools.into(),
@@ -132,16 +128,14 @@ impl Segment {
         }
     }
 
-    /// Every term of the segment and how many of its tools have it, in the order of terms.
+    /// Every term of the segment and how many of its tools have it.
     pub fn terms(&self) -> Vec<(Term, u32)> {
-        let mut res: Vec<(Term, u32)> = (0..self.slots.len())
+        (0..self.slots.len())
             .filter_map(|slot| {
                 let term = Term::from_hash(self.slots[slot])?;
                 Some((term, self.starts[slot + 1] - self.starts[slot]))
             })
-            .collect();
-        res.sort_unstable();
-        res
+            .collect()
     }
 
     /// Whether a tool has a word.
@@ -180,34 +174,42 @@ pub(super) fn sorted(tools: &Tools) -> Vec<Arc<Tool>> {
 /// The stems of a field that say where it points.
 const MAX_PLACES: usize = 80;
 
+/// Most tools have no more distinct words.
+const USUAL_WORDS: usize = 40;
+
 #[derive(Default)]
 struct Builder {
-    ids: FxHashMap<Term, u32>,
-    words: Words,
+    ids: Ids,
     /// In the order of tools.
     entries: Vec<(u32, Posting)>,
     directions: Vec<Embedding>,
     name_words: Vec<NameWord>,
     name_starts: Vec<u32>,
-    /// For one tool at a time, and kept for the next one: its words with their fields, and their frequencies by id.
+    /// For one tool at a time, and kept for the next one: its words with their fields, and each of them once.
     found: Vec<(u32, Field)>,
-    frequencies: Vec<f32>,
-    /// By id, a bit for each of the lists below that has the word's place.
-    seen: Vec<u8>,
+    distinct: Vec<u32>,
     name_places: Vec<Place>,
     text_places: Vec<Place>,
     parameter_places: Vec<Place>,
 }
 
 impl Builder {
-    fn add(&mut self, tool: &Tool, options: &Options, weights: &Weights) {
-        if self.name_starts.is_empty() {
-            self.name_starts.push(0);
+    fn with_capacity(n_tools: usize) -> Builder {
+        let mut name_starts = Vec::with_capacity(n_tools + 1);
+        name_starts.push(0);
+        Builder {
+            entries: Vec::with_capacity(n_tools * USUAL_WORDS),
+            directions: Vec::with_capacity(n_tools),
+            name_starts,
+            ..Builder::default()
         }
+    }
+
+    fn add(&mut self, tool: &Tool, options: &Options, weights: &Weights) {
         let mut lengths = [0; N_FIELDS];
-        fields::visit(tool, options, &weights.limits, |field, text| {
-            self.read(field, text, &mut lengths);
-        });
+        for (field, text) in fields::texts(tool, options, &weights.limits) {
+            lengths[field as usize] += self.read(field, &text);
+        }
         self.name_starts.push(self.name_words.len() as u32);
 
         let [name, text, parameters] = weights.directions;
@@ -225,37 +227,46 @@ impl Builder {
         let number = (self.directions.len() - 1) as u16;
         let shares: [f32; N_FIELDS] =
             std::array::from_fn(|field| weights.fields[field].share(lengths[field]));
-        for (id, field) in &self.found {
-            self.frequencies[*id as usize] += shares[*field as usize];
+        let Ids { words, here, .. } = &mut self.ids;
+        for (id, field) in self.found.drain(..) {
+            here[id as usize].frequency += shares[field as usize];
         }
-        for (id, _) in self.found.drain(..) {
-            let frequency = std::mem::take(&mut self.frequencies[id as usize]);
-            if frequency > 0.0 {
-                self.seen[id as usize] = 0;
-                self.words.all[id as usize].n_tools += 1;
-                self.entries.push((id, Posting::new(number, frequency)));
+        for id in self.distinct.drain(..) {
+            let here = std::mem::take(&mut here[id as usize]);
+            if here.frequency > 0.0 {
+                words.all[id as usize].n_tools += 1;
+                self.entries
+                    .push((id, Posting::new(number, here.frequency)));
             }
         }
     }
 
-    fn read(&mut self, field: Field, text: &str, lengths: &mut [u32; N_FIELDS]) {
+    /// Takes in a text, and gives the number of its words.
+    fn read(&mut self, field: Field, text: &str) -> u32 {
+        let (bit, places) = match field {
+            Field::Name | Field::Server | Field::Keywords => (1, &mut self.name_places),
+            Field::Description => (2, &mut self.text_places),
+            Field::ParameterNames | Field::ParameterTexts => (4, &mut self.parameter_places),
+        };
+        let is_prose = field.is_prose();
+        let mut length = 0;
         words::each(text, |word| {
-            lengths[field as usize] += 1;
+            length += 1;
             // Queries are read without stop words, but a tool may be named by one.
-            if field.is_prose() && word.is_stop {
+            if is_prose && word.is_stop {
                 return;
             }
-            let id = self.id(word);
+            let id = self.ids.of(word);
             self.found.push((id, field));
-            let seen = &mut self.seen[id as usize];
-            let (bit, places) = match field {
-                Field::Name | Field::Server | Field::Keywords => (1, &mut self.name_places),
-                Field::Description => (2, &mut self.text_places),
-                Field::ParameterNames | Field::ParameterTexts => (4, &mut self.parameter_places),
-            };
-            if *seen & bit == 0 && places.len() < MAX_PLACES {
-                *seen |= bit;
-                places.extend(word.place);
+            let lists = &mut self.ids.here[id as usize].lists;
+            if *lists == 0 {
+                self.distinct.push(id);
+            }
+            if *lists & bit == 0 {
+                *lists |= bit;
+                if places.len() < MAX_PLACES {
+                    places.extend(word.place);
+                }
             }
             if field == Field::Name {
                 self.name_words.push(NameWord {
@@ -264,22 +275,80 @@ impl Builder {
                 });
             }
         });
+        length
+    }
+}
+
+/// Numbers for the words of a segment, in the order in which they are met.
+#[derive(Default)]
+struct Ids {
+    words: Words,
+    /// By id.
+    here: Vec<Here>,
+    /// Open addressing by the hash of a term; at most half of it is taken.
+    slots: Vec<Option<(Term, u32)>>,
+}
+
+/// A word in the tool at hand.
+#[derive(Clone, Copy, Default)]
+struct Here {
+    frequency: f32,
+    /// A bit for each list of places in which the word was looked for.
+    lists: u8,
+}
+
+impl Ids {
+    fn of(&mut self, word: words::Word) -> u32 {
+        match self.find(word.term) {
+            Some(id) => id,
+            None => self.add(word),
+        }
     }
 
-    fn id(&mut self, word: words::Word) -> u32 {
-        *self.ids.entry(word.term).or_insert_with(|| {
-            let Words { all, letters } = &mut self.words;
-            all.push(Word {
-                term: word.term,
-                n_tools: 0,
-                start: letters.len() as u32,
-                length: word.stem.len() as u32,
-            });
-            letters.push_str(word.stem);
-            self.seen.push(0);
-            self.frequencies.push(0.0);
-            all.len() as u32 - 1
-        })
+    fn find(&self, term: Term) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = term.hash() as usize & mask;
+        loop {
+            let (found, id) = self.slots[slot]?;
+            if found == term {
+                return Some(id);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, word: words::Word) -> u32 {
+        let id = self.here.len() as u32;
+        let Words { all, letters } = &mut self.words;
+        let stem = word.stem();
+        all.push(Word {
+            term: word.term,
+            n_tools: 0,
+            start: letters.len() as u32,
+            length: stem.len() as u32,
+        });
+        letters.push_str(stem);
+        self.here.push(Here::default());
+        if self.slots.len() < 2 * all.len() {
+            self.slots = vec![None; (2 * self.slots.len()).max(1024)];
+            for id in 0..=id {
+                self.put(id);
+            }
+        } else {
+            self.put(id);
+        }
+        id
+    }
+
+    fn put(&mut self, id: u32) {
+        let term = self.words.all[id as usize].term;
+        let mask = self.slots.len() - 1;
+        let mut slot = term.hash() as usize & mask;
+        while self.slots[slot].is_some() {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = Some((term, id));
     }
 }
 

@@ -95,13 +95,7 @@ impl<'a> Vectors<'a> {
     pub fn embed(&self, fields: &[(f32, &[Place])]) -> Option<Embedding> {
         let mut direction = [0.0; DIMS];
         for (weight, places) in fields {
-            let mut sum = [0i32; DIMS];
-            for place in *places {
-                for (total, &byte) in sum.iter_mut().zip(self.row(*place)) {
-                    *total += i32::from(byte as i8);
-                }
-            }
-            let sum = sum.map(|total| total as f32);
+            let sum = self.sum(places).map(|total| total as f32);
             let length = length(&sum);
             if length > 0.0 {
                 for (total, number) in direction.iter_mut().zip(sum) {
@@ -110,6 +104,24 @@ impl<'a> Vectors<'a> {
             }
         }
         Embedding::new(&direction)
+    }
+
+    fn sum(&self, places: &[Place]) -> [i32; DIMS] {
+        // As many as 16 bits bear, in which twice as many are added at a time as in 32.
+        const MOST: usize = (i16::MAX / -(i8::MIN as i16)) as usize;
+        let mut res = [0; DIMS];
+        for places in places.chunks(MOST) {
+            let mut sum = [0i16; DIMS];
+            for place in places {
+                for (total, &byte) in sum.iter_mut().zip(self.row(*place)) {
+                    *total += i16::from(byte as i8);
+                }
+            }
+            for (total, part) in res.iter_mut().zip(sum) {
+                *total += i32::from(part);
+            }
+        }
+        res
     }
 
     /// Where the table has a stem. It costs a dozen comparisons, so it is asked once a word and not once a text.
@@ -159,9 +171,7 @@ pub struct Embedding {
 
 impl Embedding {
     fn new(direction: &[f32; DIMS]) -> Option<Self> {
-        let largest = direction
-            .iter()
-            .fold(0.0, |largest: f32, number| largest.max(number.abs()));
+        let largest = largest(direction);
         if !largest.is_normal() {
             return None;
         }
@@ -205,9 +215,22 @@ fn length(numbers: &[f32; DIMS]) -> f32 {
         .sqrt()
 }
 
+/// The largest of the numbers without their signs. In eight rows, as in one each number would wait for the one before.
+fn largest(numbers: &[f32; DIMS]) -> f32 {
+    let mut largest = [0.0; 8];
+    for numbers in numbers.as_chunks::<8>().0 {
+        for (largest, number) in largest.iter_mut().zip(numbers) {
+            if number.abs() > *largest {
+                *largest = number.abs();
+            }
+        }
+    }
+    largest.into_iter().fold(0.0, f32::max)
+}
+
 /// The nearest whole number. `f32::round` is a call on processors without SSE4.1.
 fn nearest(number: f32) -> i8 {
-    (number + 0.5_f32.copysign(number)) as i8
+    (number + 0.5_f32.copysign(number)) as i32 as i8
 }
 
 /// The `place`-th of the little-endian 32-bit numbers in `bytes`.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::hash::Hasher;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -10,13 +11,13 @@ use rustc_hash::{FxHashSet, FxHasher};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
-use crate::search::vectors::{Place, Vectors};
+use crate::search::runs::{self, Shape};
+use crate::search::stems::Stems;
+use crate::search::vectors::Place;
 
-/// Raw words whose stems are remembered, for each thread; a catalog of 6,500 tools has 25,000.
-const REMEMBERED: usize = 32_768;
-
-/// The longest word that is told from another one, in bytes.
-const MAX_WORD: usize = 64;
+thread_local! {
+    static STEMS: RefCell<Stems> = RefCell::new(Stems::new());
+}
 
 /// What stands for a word in an index: a hash of its stem.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,46 +47,39 @@ impl Term {
 /// A word of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Word<'a> {
-    pub stem: &'a str,
     pub term: Term,
     /// Whether it says nothing about what a text is about.
     pub is_stop: bool,
     /// Where its vector is; none for stop words and unknown ones.
     pub place: Option<Place>,
+    /// Letters that have its stem among them, and where.
+    pub letters: &'a str,
+    pub start: u32,
+    pub length: u16,
+}
+
+impl<'a> Word<'a> {
+    /// Not a field: most who read words have no use for it.
+    pub fn stem(&self) -> &'a str {
+        let start = self.start as usize;
+        &self.letters[start..start + usize::from(self.length)]
+    }
 }
 
 /// Calls `take` with every word of a text, in order: cut at everything that is no letter or digit and at camelCase,
 /// lower-cased, without diacritics, stemmed as English; runs of Chinese, Japanese and Korean as pairs of characters.
 pub(super) fn each(text: &str, mut take: impl FnMut(Word)) {
+    let bytes = text.as_bytes();
     STEMS.with_borrow_mut(|stems| {
-        let bytes = text.as_bytes();
-        let mut lower = String::new();
-        let mut at = 0;
-        while at < bytes.len() {
-            if CLASS[bytes[at] as usize] == Class::Other {
-                at += 1;
-                continue;
-            }
-            let start = at;
-            let mut shape = 0;
-            while at < bytes.len() && CLASS[bytes[at] as usize] != Class::Other {
-                shape |= CLASS[bytes[at] as usize] as u8;
-                at += 1;
-            }
-            let run = &text[start..at];
-            if shape & Class::Wide as u8 != 0 {
-                wide(run, stems, &mut take);
-            } else if shape & Class::Upper as u8 != 0 {
-                cut_camel_case(run, |word| {
-                    lower.clear();
-                    lower.push_str(head(word, MAX_WORD));
-                    lower.make_ascii_lowercase();
-                    stems.give(&lower, &mut take);
-                });
-            } else {
-                stems.give(run, &mut take);
-            }
-        }
+        stems.clear();
+        runs::each(text, |run, shape| match shape {
+            Shape::Plain => stems.read(&bytes[run.start..], run.len(), &mut take),
+            Shape::Mixed => cut_camel_case(&text[run.clone()], |word| {
+                stems.read(&bytes[run.start + word.start..], word.len(), &mut take);
+            }),
+            Shape::Wide => wide(&text[run], stems, &mut take),
+        });
+        stems.hand_on(&mut take);
     });
 }
 
@@ -101,7 +95,7 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
 /// All words of a text.
 pub(super) fn of(text: &str) -> Vec<(String, Term)> {
     let mut res = Vec::new();
-    each(text, |word| res.push((word.stem.to_owned(), word.term)));
+    each(text, |word| res.push((word.stem().to_owned(), word.term)));
     res
 }
 
@@ -118,7 +112,7 @@ pub(super) fn plain(text: &str) -> Vec<String> {
     let mut res = Vec::new();
     let runs = text.split(|c: char| !c.is_alphanumeric());
     for run in runs.filter(|run| !run.is_empty()) {
-        cut_camel_case(run, |word| res.push(fold(word)));
+        cut_camel_case(run, |word| res.push(fold(&run[word])));
     }
     res
 }
@@ -139,99 +133,84 @@ pub(super) fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
 }
 
-/// What a byte can be in a word. Bytes of characters beyond ASCII are looked at again, one character at a time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Class {
-    Other = 0,
-    Lower = 1,
-    Upper = 2,
-    Digit = 4,
-    Wide = 8,
-}
-
-const CLASS: [Class; 256] = {
-    let mut res = [Class::Other; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        res[byte] = match byte as u8 {
-            b'a'..=b'z' => Class::Lower,
-            b'A'..=b'Z' => Class::Upper,
-            b'0'..=b'9' => Class::Digit,
-            0x80.. => Class::Wide,
-            _ => Class::Other,
-        };
-        byte += 1;
-    }
-    res
-};
-
 /// `createPullRequest` → `create`, `Pull`, `Request`; `HTTPServer` → `HTTP`, `Server`; `listVMs` → `list`, `VMs`.
-fn cut_camel_case<'a>(run: &'a str, mut take: impl FnMut(&'a str)) {
+fn cut_camel_case(run: &str, mut take: impl FnMut(Range<usize>)) {
     let bytes = run.as_bytes();
-    let class = |at: usize| bytes.get(at).map(|byte| CLASS[*byte as usize]);
     let mut start = 0;
     for at in 1..bytes.len() {
-        if class(at) != Some(Class::Upper) {
+        if !bytes[at].is_ascii_uppercase() {
             continue;
         }
-        let cut = match class(at - 1) {
-            Some(Class::Upper) => class(at + 1) == Some(Class::Lower) && !is_plural(bytes, at + 1),
-            _ => true,
+        let ends_acronym = || {
+            let next = bytes.get(at + 1);
+            next.is_some_and(u8::is_ascii_lowercase) && !is_plural(bytes, at + 1)
         };
-        if cut {
-            take(&run[start..at]);
+        if !bytes[at - 1].is_ascii_uppercase() || ends_acronym() {
+            take(start..at);
             start = at;
         }
     }
-    take(&run[start..]);
+    take(start..bytes.len());
 }
 
 /// Whether the letter here is the `s` that ends an acronym, as in `APIs` and `listVMsByName`.
 fn is_plural(bytes: &[u8], at: usize) -> bool {
-    bytes[at] == b's'
-        && bytes
-            .get(at + 1)
-            .is_none_or(|next| CLASS[*next as usize] != Class::Lower)
+    let next = bytes.get(at + 1);
+    bytes[at] == b's' && !next.is_some_and(u8::is_ascii_lowercase)
 }
 
 /// Words of a run that has characters beyond ASCII.
 fn wide(run: &str, stems: &mut Stems, take: &mut impl FnMut(Word)) {
+    for piece in run.split(is_mark).filter(|piece| !piece.is_empty()) {
+        let is_folded = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        match piece.bytes().all(is_folded) {
+            true => stems.read(piece.as_bytes(), piece.len(), take),
+            false => folded(piece, stems, take),
+        }
+    }
+}
+
+/// Whether a character is one of the dashes, quotes, bullets, arrows and signs that are in no word, whatever stands
+/// beside them. In English most of what is beyond ASCII is, and to pass over it is quicker than to fold it.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{2000}'..='\u{203f}' | '\u{2190}'..='\u{22ff}')
+}
+
+fn folded(run: &str, stems: &mut Stems, take: &mut impl FnMut(Word)) {
     let mut word = String::new();
     let mut cjk: Vec<char> = Vec::new();
     let mut was_lower = false;
+    let mut flush = |word: &mut String, stems: &mut Stems| {
+        if !word.is_empty() {
+            stems.read_folded(word, take);
+            word.clear();
+        }
+    };
     for c in run.nfkc() {
         if is_cjk(c) {
-            stems.flush(&mut word, take);
+            flush(&mut word, stems);
             cjk.push(c);
             continue;
         }
-        pairs(&mut cjk, take);
+        pairs(&mut cjk, |pair| flush(pair, stems));
         if !c.is_alphanumeric() && canonical_combining_class(c) == 0 {
-            stems.flush(&mut word, take);
+            flush(&mut word, stems);
             was_lower = false;
             continue;
         }
         if was_lower && c.is_uppercase() {
-            stems.flush(&mut word, take);
+            flush(&mut word, stems);
         }
         was_lower = c.is_lowercase();
         fold_char(c, &mut word);
     }
-    pairs(&mut cjk, take);
-    stems.flush(&mut word, take);
+    pairs(&mut cjk, |pair| flush(pair, stems));
+    flush(&mut word, stems);
 }
 
-fn pairs(cjk: &mut Vec<char>, take: &mut impl FnMut(Word)) {
-    let mut give = |chars: &[char]| {
-        let pair: String = chars.iter().collect();
-        take(Word {
-            stem: &pair,
-            term: Term::of(&pair),
-            is_stop: false,
-            place: None,
-        });
-    };
+/// Hands on the characters of a run two by two, or the one that there is.
+fn pairs(cjk: &mut Vec<char>, mut take: impl FnMut(&mut String)) {
+    let mut give = |chars: &[char]| take(&mut chars.iter().collect());
     match cjk.len() {
         0 => return,
         1 => give(cjk),
@@ -293,119 +272,14 @@ pub(super) fn is_filler_word(term: Term) -> bool {
     FILLER_WORDS.contains(&term)
 }
 
-thread_local! {
-    static STEMS: RefCell<Stems> = RefCell::new(Stems::new());
-}
-
-/// Stemming costs more than everything else that is done to a word, and words repeat.
-struct Stems {
-    stemmer: Stemmer,
-    /// Open addressing by the hash of the raw word, which stands for it as a term stands for a stem.
-    slots: Box<[Known]>,
-    n_known: usize,
-    /// The stems of known words, end to end.
-    letters: String,
-}
-
-#[derive(Clone, Copy)]
-struct Known {
-    /// None where the slot is free.
-    raw: Option<Term>,
-    term: Term,
-    place: Option<Place>,
-    start: u32,
-    length: u16,
-    is_stop: bool,
-}
-
-impl Known {
-    const FREE: Known = Known {
-        raw: None,
-        term: Term(NonZeroU64::MIN),
-        place: None,
-        start: 0,
-        length: 0,
-        is_stop: false,
-    };
-}
-
-impl Stems {
-    fn new() -> Stems {
-        Stems {
-            stemmer: Stemmer::create(Algorithm::English),
-            slots: vec![Known::FREE; REMEMBERED.next_power_of_two() * 2].into(),
-            n_known: 0,
-            letters: String::new(),
-        }
-    }
-
-    /// Hands on the stem of a word in lower case; of an endless one, that of its beginning.
-    fn give(&mut self, word: &str, take: &mut impl FnMut(Word)) {
-        let word = head(word, MAX_WORD);
-        let raw = Term::of(word);
-        let mask = self.slots.len() - 1;
-        let mut slot = raw.hash() as usize & mask;
-        let known = loop {
-            let known = self.slots[slot];
-            match known.raw {
-                Some(it) if it == raw => break known,
-                Some(_) => slot = (slot + 1) & mask,
-                None => break self.learn(word, raw, slot),
-            }
-        };
-        let start = known.start as usize;
-        take(Word {
-            stem: &self.letters[start..start + usize::from(known.length)],
-            term: known.term,
-            is_stop: known.is_stop,
-            place: known.place,
-        });
-    }
-
-    #[cold]
-    fn learn(&mut self, word: &str, raw: Term, slot: usize) -> Known {
-        let stem = match word.is_ascii() {
-            true => self.stemmer.stem(word),
-            false => word.into(),
-        };
-        if self.n_known >= REMEMBERED {
-            self.slots.fill(Known::FREE);
-            self.n_known = 0;
-            self.letters.clear();
-        }
-        let term = Term::of(&stem);
-        let is_stop = STOP_WORDS.contains(&term);
-        let known = Known {
-            raw: Some(raw),
-            term,
-            place: match is_stop {
-                true => None,
-                false => Vectors::embedded().find(&stem),
-            },
-            start: self.letters.len() as u32,
-            length: stem.len() as u16,
-            is_stop,
-        };
-        self.letters.push_str(&stem);
-        self.slots[slot] = known;
-        self.n_known += 1;
-        known
-    }
-
-    fn flush(&mut self, word: &mut String, take: &mut impl FnMut(Word)) {
-        if !word.is_empty() {
-            self.give(word, take);
-            word.clear();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
 
+    use super::*;
+
     fn check(text: &str, expect: Expect) {
-        let words: Vec<String> = super::of(text).into_iter().map(|(word, _)| word).collect();
+        let words: Vec<String> = of(text).into_iter().map(|(word, _)| word).collect();
         expect.assert_eq(&words.join(" "));
     }
 
@@ -449,9 +323,23 @@ mod tests {
     }
 
     #[test]
+    fn marks_only_part_words() {
+        check(
+            "user’s “listVMs”—a→b…‘API’ naïve•Café",
+            expect!["user s list vms a b api naiv cafe"],
+        );
+        for mark in ('\0'..=char::MAX).filter(|c| is_mark(*c)) {
+            assert_eq!(canonical_combining_class(mark), 0);
+            for c in [mark].into_iter().nfkc() {
+                assert!(!c.is_alphanumeric() && !is_cjk(c), "{mark:?} has {c:?}");
+            }
+        }
+    }
+
+    #[test]
     fn takes_anything() {
         check("", expect![""]);
         check("_-. \u{0}\u{301}", expect![""]);
-        assert_eq!(super::of(&"A".repeat(100))[0].0.len(), 64);
+        assert_eq!(of(&"A".repeat(100))[0].0.len(), 64);
     }
 }

@@ -91,12 +91,12 @@ pub fn text(tool: &Tool) -> String {
         parameter_text: 64,
         parameter_texts: 0,
     };
-    fields::visit(tool, &Options::default(), &names_only, |field, name| {
+    for (field, name) in fields::texts(tool, &Options::default(), &names_only) {
         if field == Field::ParameterNames {
             res.push(' ');
             res.extend(name.chars().map(|c| if c == '_' { ' ' } else { c }));
         }
-    });
+    }
     res
 }
 
