@@ -127,7 +127,7 @@ impl Index {
     }
 
     /// The index with these tools in place of those that the group had. No other group's postings are touched.
-    pub fn with(&self, group: Group, tools: &Tools, _instructions: Option<&str>) -> Index {
+    pub fn with(&self, group: Group, tools: &Tools) -> Index {
         self.replace(&group, Some(tools))
     }
 
@@ -278,7 +278,7 @@ mod tests {
         tools(lines)
             .into_iter()
             .fold(empty, |index, (group, tools)| {
-                index.with(group, &tools.into(), None)
+                index.with(group, &tools.into())
             })
     }
 
@@ -431,7 +431,7 @@ mod tests {
             .into_iter()
             .rev()
             .fold(empty, |index, (group, tools)| {
-                index.with(group, &tools.into(), None)
+                index.with(group, &tools.into())
             });
         for query in ["list issues", "create", "github message", "titel"] {
             let scores = |index: &Index| -> Vec<(String, f32)> {
@@ -449,7 +449,7 @@ mod tests {
         let old = index(TOOLS);
         let github = Group::Server(ServerName::new("github").unwrap());
         let new = tools("github/fork: Copy a repository")[&github].clone();
-        let replaced = old.with(github.clone(), &new.into(), None);
+        let replaced = old.with(github.clone(), &new.into());
         assert!(found(&replaced, "fork a repository").starts_with("github_fork"));
         assert!(!found(&replaced, "create github issue").contains("github_create_issue"));
         assert!(!found(&replaced.without(&github), "fork repository").contains("github"));
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn a_session_adds_tools_of_its_own() {
         let own = tools("open_door: Open the door of the house")[&Group::Host].clone();
-        let session = index(TOOLS).with(Group::Host, &own.into(), None);
+        let session = index(TOOLS).with(Group::Host, &own.into());
         assert_eq!(
             found(&session, "open door"),
             "open_door github_create_issue"
@@ -541,7 +541,7 @@ mod tests {
         };
         let groups = tools(TOOLS).into_iter();
         let index = groups.fold(Index::new(options), |index, (group, tools)| {
-            index.with(group, &tools.into(), None)
+            index.with(group, &tools.into())
         });
         assert!(found(&index, "the standup notes").starts_with("slack_send_message"));
         assert!(

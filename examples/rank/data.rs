@@ -60,7 +60,6 @@ struct Row {
 #[derive(Deserialize)]
 struct Recorded {
     server: String,
-    instructions: Option<String>,
     tools: Vec<Listed>,
 }
 
@@ -137,10 +136,10 @@ fn index_of_rows(rows: Vec<Row>) -> anyhow::Result<(Index, Ids)> {
     }
     let mut index = Index::default();
     if !host.is_empty() {
-        index = index.with(Group::Host, &Tools::from(host), None);
+        index = index.with(Group::Host, &Tools::from(host));
     }
     for (server, tools) in servers {
-        index = with_server(&index, server, tools, None);
+        index = with_server(&index, server, tools);
     }
     Ok((index, ids))
 }
@@ -164,20 +163,15 @@ fn index_of_catalogs(catalogs: &Path) -> anyhow::Result<(Index, Ids)> {
             ids.insert(key, format!("{server}/{}", tool.name));
         }
         let tools = recorded.tools.into_iter().map(ListedTool::from).collect();
-        index = with_server(&index, server, tools, recorded.instructions.as_deref());
+        index = with_server(&index, server, tools);
     }
     Ok((index, ids))
 }
 
-fn with_server(
-    index: &Index,
-    server: ServerName,
-    listed: Vec<ListedTool>,
-    instructions: Option<&str>,
-) -> Index {
+fn with_server(index: &Index, server: ServerName, listed: Vec<ListedTool>) -> Index {
     let listing = build(&server, listed, |_| true);
     let tools = Tools::from(listing.tools);
-    index.with(Group::Server(server), &tools, instructions)
+    index.with(Group::Server(server), &tools)
 }
 
 impl From<Listed> for ListedTool {
