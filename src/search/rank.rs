@@ -225,17 +225,16 @@ impl<'a> Coverage<'a> {
                 true => asked.worth,
                 false => asked.worth.max(self.weights.unknown_worth),
             };
+            let near = || {
+                let near = asked
+                    .near
+                    .iter()
+                    .filter(|(term, _)| segment.has(tool, *term));
+                near.fold(*in_name, |most, (_, part)| most.max(*part))
+            };
+            let has_it = *in_name == 1.0 || segment.has(tool, asked.term);
             whole += worth;
-            had += worth
-                * match *in_name {
-                    1.0 => 1.0,
-                    _ if segment.has(tool, asked.term) => 1.0,
-                    in_name => asked
-                        .near
-                        .iter()
-                        .filter(|(term, _)| segment.has(tool, *term))
-                        .fold(in_name, |most, (_, part)| most.max(*part)),
-                };
+            had += worth * if has_it { 1.0 } else { near() };
         }
         if whole > 0.0 { had / whole } else { 0.0 }
     }
