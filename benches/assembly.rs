@@ -7,6 +7,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use toolcrib::assembly::{Request, assemble};
+use toolcrib::catalog::host::HostTools;
 use toolcrib::catalog::listing::build;
 use toolcrib::catalog::scope::Scope;
 use toolcrib::catalog::view::View;
@@ -46,7 +47,7 @@ fn assembly(criterion: &mut Criterion) {
         let scope = Scope::default();
         let view = View {
             catalog: &catalog,
-            host: &[],
+            host: &HostTools::default(),
             scope: &scope,
             bridged: false,
         };
@@ -68,7 +69,7 @@ fn assembly(criterion: &mut Criterion) {
     let scope = Scope::default();
     let view = View {
         catalog: &catalog,
-        host: &[],
+        host: &HostTools::default(),
         scope: &scope,
         bridged: true,
     };

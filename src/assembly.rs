@@ -335,7 +335,7 @@ mod tests {
             assemble(&Request {
                 view: View {
                     catalog: &self.catalog,
-                    host: &self.host,
+                    host: &self.host.clone().into(),
                     scope: &self.scope,
                     bridged: false,
                 },
@@ -640,7 +640,7 @@ mod tests {
             let is_bridged = assembly.decision.mode == Mode::Bridged;
             let view = View {
                 catalog: &setting.catalog,
-                host: &setting.host,
+                host: &setting.host.clone().into(),
                 scope: &setting.scope,
                 bridged: is_bridged,
             };

@@ -246,6 +246,7 @@ mod tests {
 
     use super::*;
     use crate::catalog::Catalog;
+    use crate::catalog::host::HostTools;
     use crate::catalog::listing::{ListedTool, build};
     use crate::catalog::scope::Scope;
     use crate::names::ServerName;
@@ -265,11 +266,11 @@ mod tests {
             catalog = catalog.with_server(&server, build(&server, listed.into(), |_| true));
         }
         let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-        let host = [
+        let host = HostTools::from(vec![
             Arc::new(Tool::host("now", None, Some(&parameters), true)),
             Arc::new(Tool::host("tool_search", None, None, false)),
             Arc::new(Tool::host("toolCall", None, None, false)),
-        ];
+        ]);
         let scope = Scope::compile(None, None, Some(&["mcp_web_secret".to_owned()])).unwrap();
         let view = View {
             catalog: &catalog,

@@ -16,6 +16,7 @@ use crate::schema::validate::Checker;
 use crate::text::fold;
 use crate::tokens;
 
+pub mod host;
 pub mod listing;
 pub mod memo;
 pub mod scope;

@@ -10,9 +10,10 @@ use crate::api::sidecar::Sidecar;
 use crate::api::types::*;
 use crate::api::wire;
 use crate::assembly::{self, Request};
+use crate::catalog::Tool;
+use crate::catalog::host::HostTools;
 use crate::catalog::scope::Scope as CoreScope;
 use crate::catalog::view::View;
-use crate::catalog::{Tool, Tools};
 use crate::config::DecisionScope;
 use crate::hub::session::{Assembled, Change, Inputs, Session};
 
@@ -56,7 +57,7 @@ pub async fn assemble_tools(
             .filter(|_| config.decision == DecisionScope::Session),
     };
     let unchanged_inputs = |it: &&Arc<Assembled>| {
-        it.from == from && Arc::ptr_eq(&host, &session.host) && Arc::ptr_eq(&scope, &session.scope)
+        it.from == from && host.ptr_eq(&session.host) && Arc::ptr_eq(&scope, &session.scope)
     };
     let assembled = match session.assembled.as_ref().filter(unchanged_inputs) {
         Some(assembled) => assembled.clone(),
@@ -116,7 +117,7 @@ fn compile(scope: Option<&Scope>) -> Result<CoreScope, ApiError> {
 }
 
 /// The session's tools where these are the same: what was computed for them is kept.
-fn host_tools(sent: Vec<HostTool>, session: &Session) -> Tools {
+fn host_tools(sent: Vec<HostTool>, session: &Session) -> HostTools {
     let tools: Vec<Tool> = sent
         .iter()
         .map(|it| {
@@ -128,15 +129,17 @@ fn host_tools(sent: Vec<HostTool>, session: &Session) -> Tools {
             )
         })
         .collect();
-    let same = session.host.len() == tools.len()
+    let same = session.host.tools.len() == tools.len()
         && session
             .host
+            .tools
             .iter()
             .zip(&tools)
             .all(|(old, new)| **old == *new);
     if same {
         session.host.clone()
     } else {
-        tools.into_iter().map(Arc::new).collect()
+        let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
+        HostTools::from(tools)
     }
 }

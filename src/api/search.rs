@@ -54,7 +54,6 @@ pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
             weak: answer.verdict != Verdict::Good,
         })
         .collect();
-    let searchable = view.tools().filter(|tool| tool.deferrable).count();
     let hit_tokens = turn.snapshot.config.tool_search.hit_tokens;
     let in_a_row = turn.session.counts.searches_in_a_row + 1;
     let hit_tokens = if in_a_row >= SEARCHES_BEFORE_WHOLE {
@@ -63,13 +62,10 @@ pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
         hit_tokens
     };
     let notes = notes(&turn.snapshot);
-    let counted = counted(
-        view.tools()
-            .filter(|tool| tool.deferrable)
-            .map(|tool| &**tool),
-        &notes,
-    );
-    let content = search_result(&found, call.list, searchable, &counted, hit_tokens);
+    let searchable = view.tools().filter(|tool| tool.deferrable);
+    let counted = counted(searchable.map(|tool| &**tool), &notes);
+    let n_searchable = counted.iter().map(|available| available.tools).sum();
+    let content = search_result(&found, call.list, n_searchable, &counted, hit_tokens);
     turn.hub.change_session(turn.session_id, Change::Searched);
     if let Some(recorder) = turn.sidecar.recorder() {
         for (query, answer) in &answers {

@@ -260,6 +260,7 @@ mod tests {
 
     use super::*;
     use crate::catalog::Catalog;
+    use crate::catalog::host::HostTools;
     use crate::catalog::listing::{ListedTool, build};
     use crate::catalog::scope::Scope;
     use crate::names::ServerName;
@@ -353,12 +354,12 @@ mod tests {
 
     fn described(names: &[&str], list: bool) -> String {
         let catalog = catalog();
-        let host = [Arc::new(Tool::host(
+        let host = HostTools::from(vec![Arc::new(Tool::host(
             "now",
             Some("Tells the time."),
             None,
             true,
-        ))];
+        ))]);
         let scope = Scope::default();
         let view = View {
             catalog: &catalog,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::catalog::host::HostTools;
 use crate::catalog::scope::Scope;
 use crate::catalog::{Catalog, Tool};
 use crate::text::fold;
@@ -12,8 +13,7 @@ use crate::text::fold;
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     pub catalog: &'a Catalog,
-    /// As the host sent them.
-    pub host: &'a [Arc<Tool>],
+    pub host: &'a HostTools,
     pub scope: &'a Scope,
     /// Whether the session's model has the bridge tools.
     pub bridged: bool,
@@ -33,27 +33,30 @@ pub enum NameProblem<'a> {
 impl<'a> View<'a> {
     /// The host's tools as they were sent, then the servers', sorted by name.
     pub fn tools(&self) -> impl Iterator<Item = &'a Arc<Tool>> + use<'a> {
-        let host_names = self.host_names();
-        let scope = self.scope;
-        let from_servers =
-            self.catalog.tools.iter().filter(move |tool| {
-                !host_names.contains(tool.exposed.as_str()) && scope.admits(tool)
-            });
-        self.host.iter().chain(from_servers)
+        let (host, scope) = (self.host, self.scope);
+        let is_shown = move |tool: &&Arc<Tool>| {
+            host.get(tool.exposed.as_str()).is_none() && scope.admits(tool)
+        };
+        let from_servers = self.catalog.tools.iter().filter(is_shown);
+        host.tools.iter().chain(from_servers)
     }
 
     /// Tools of servers that are not shown because the host has one of their name.
     pub fn overruled(&self) -> impl Iterator<Item = &'a Arc<Tool>> + use<'a> {
-        let scope = self.scope;
-        let catalog = self.catalog;
-        let names = self.host_names().into_iter();
-        names.filter_map(move |name| catalog.get(name).filter(|tool| scope.admits(tool)))
+        let (catalog, scope) = (self.catalog, self.scope);
+        let names: BTreeSet<&str> = self
+            .host
+            .tools
+            .iter()
+            .map(|it| it.exposed.as_str())
+            .collect();
+        let of_server = move |name| catalog.get(name).filter(|tool| scope.admits(tool));
+        names.into_iter().filter_map(of_server)
     }
 
     /// The tool of exactly this name.
     pub fn get(&self, name: &str) -> Option<&'a Arc<Tool>> {
-        let own = self.host.iter().find(|tool| tool.exposed.as_str() == name);
-        own.or_else(|| {
+        self.host.get(name).or_else(|| {
             self.catalog
                 .get(name)
                 .filter(|tool| self.scope.admits(tool))
@@ -124,10 +127,6 @@ impl<'a> View<'a> {
     fn is_honest(&self, tool: &Tool) -> bool {
         self.catalog.claimed_server(tool).is_none()
     }
-
-    fn host_names(&self) -> BTreeSet<&'a str> {
-        self.host.iter().map(|tool| tool.exposed.as_str()).collect()
-    }
 }
 
 #[cfg(test)]
@@ -178,10 +177,10 @@ mod tests {
 
     fn check(name: &str, expected: &str) {
         let catalog = catalog(&SERVERS);
-        let host = [
+        let host = HostTools::from(vec![
             Arc::new(Tool::host("now", None, None, false)),
             Arc::new(Tool::host("mcp_web_search", None, None, false)),
-        ];
+        ]);
         let scope = Scope::compile(None, None, Some(&["mcp_web_getPage".to_owned()])).unwrap();
         let view = View {
             catalog: &catalog,
@@ -228,7 +227,7 @@ mod tests {
         let scope = Scope::default();
         let view = View {
             catalog: &alone,
-            host: &[],
+            host: &HostTools::default(),
             scope: &scope,
             bridged: false,
         };
@@ -244,7 +243,7 @@ mod tests {
         let scope = Scope::default();
         let view = View {
             catalog: &catalog,
-            host: &[],
+            host: &HostTools::default(),
             scope: &scope,
             bridged: false,
         };
@@ -257,7 +256,12 @@ mod tests {
     #[test]
     fn the_hosts_tool_wins_over_a_servers_of_its_name() {
         let catalog = catalog(&SERVERS);
-        let host = [Arc::new(Tool::host("mcp_web_search", None, None, false))];
+        let host = HostTools::from(vec![Arc::new(Tool::host(
+            "mcp_web_search",
+            None,
+            None,
+            false,
+        ))]);
         let scope = Scope::default();
         let view = View {
             catalog: &catalog,
@@ -289,7 +293,7 @@ mod tests {
             let scope = Scope::compile(None, None, Some(&["mcp_web_getPage".to_owned()])).unwrap();
             let view = View {
                 catalog: &catalog,
-                host: &[],
+                host: &HostTools::default(),
                 scope: &scope,
                 bridged: true,
             };

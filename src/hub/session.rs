@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use crate::assembly::{Assembly, Mode};
-use crate::catalog::Tools;
+use crate::catalog::host::HostTools;
 use crate::catalog::scope::Scope;
 use crate::names::{ServerName, ToolId};
 use crate::schema::Format;
@@ -17,7 +17,7 @@ const KEPT: usize = 1000;
 #[derive(Clone, Default)]
 pub struct Session {
     /// The host's own tools, as of the last assembly.
-    pub host: Tools,
+    pub host: HostTools,
     pub scope: Arc<Scope>,
     pub assembled: Option<Arc<Assembled>>,
     /// The mode of the first assembly.
@@ -58,7 +58,7 @@ pub struct Inputs {
 pub enum Change {
     /// Tools were assembled: from now on these host tools and this scope hold.
     Assembled {
-        host: Tools,
+        host: HostTools,
         scope: Arc<Scope>,
         assembled: Arc<Assembled>,
     },
@@ -71,10 +71,10 @@ pub enum Change {
 impl Session {
     /// The index over the catalog and this session's host tools; made once a generation.
     pub fn index(&self, generation: u64, catalog: &Index) -> Index {
-        if !self.host.iter().any(|tool| tool.deferrable) {
+        if !self.host.tools.iter().any(|tool| tool.deferrable) {
             return catalog.clone();
         }
-        let with_host = || catalog.with(Group::Host, &self.host);
+        let with_host = || catalog.with(Group::Host, &self.host.tools);
         match self.host_index.get_or_init(|| (generation, with_host())) {
             (at, index) if *at == generation => index.clone(),
             _ => with_host(),
@@ -89,7 +89,7 @@ impl Session {
                 scope,
                 assembled,
             } => {
-                let same_host = Arc::ptr_eq(&host, &self.host);
+                let same_host = host.ptr_eq(&self.host);
                 let same_generation = self
                     .assembled
                     .as_ref()

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use serde_json::{Map, Value};
+use toolcrib::catalog::host::HostTools;
 use toolcrib::catalog::scope::Scope;
 use toolcrib::catalog::view::View;
 use toolcrib::catalog::{Catalog, Tool};
@@ -160,7 +161,7 @@ fn every_schema_can_be_checked_and_every_name_found() {
     let scope = Scope::default();
     let view = View {
         catalog,
-        host: &[],
+        host: &HostTools::default(),
         scope: &scope,
         bridged: true,
     };
