@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::api::dispatch::{Answered, Turn};
 use crate::api::types::Outcome;
-use crate::bridge::results::{Available, Found, describe_result, search_result};
+use crate::bridge::results::{Available, Found, Room, describe_result, search_result};
 use crate::bridge::{BridgeTool, DescribeCall, SearchCall};
 use crate::catalog::Tool;
 use crate::hub::session::Change;
@@ -54,18 +54,15 @@ pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
             weak: answer.verdict != Verdict::Good,
         })
         .collect();
-    let hit_tokens = turn.snapshot.config.tool_search.hit_tokens;
-    let in_a_row = turn.session.counts.searches_in_a_row + 1;
-    let hit_tokens = if in_a_row >= SEARCHES_BEFORE_WHOLE {
-        hit_tokens.max(WHOLE)
-    } else {
-        hit_tokens
+    let room = Room {
+        tokens: turn.snapshot.config.tool_search.hit_tokens,
+        best: turn.session.counts.searches_in_a_row + 1 >= SEARCHES_BEFORE_WHOLE,
     };
     let notes = notes(&turn.snapshot);
     let searchable = view.tools().filter(|tool| tool.deferrable);
     let counted = counted(searchable.map(|tool| &**tool), &notes);
     let n_searchable = counted.iter().map(|available| available.tools).sum();
-    let content = search_result(&found, call.list, n_searchable, &counted, hit_tokens);
+    let content = search_result(&found, call.list, n_searchable, &counted, room);
     turn.hub.change_session(turn.session_id, Change::Searched);
     if let Some(recorder) = turn.sidecar.recorder() {
         for (query, answer) in &answers {
@@ -78,9 +75,6 @@ pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
     }
     Answered::new(Outcome::Ok, content).through(Some(BridgeTool::Search))
 }
-
-/// Tokens that hold the largest schema that real servers have, a few times over.
-const WHOLE: usize = 4000;
 
 pub fn describe(turn: &Turn<'_>, call: &DescribeCall) -> Answered {
     turn.hub.change_session(turn.session_id, Change::Described);

@@ -41,19 +41,28 @@ pub struct Available<'a> {
     pub note: Option<String>,
 }
 
+/// What whole schemas an answer may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// Tokens of all of them together.
+    pub tokens: usize,
+    /// Whether the very first hit is whole even if it takes more.
+    pub best: bool,
+}
+
 /// The answer to a search: `matches` for one query, `results` for a list of them.
 ///
-/// As many of the best hits as fit into `hit_tokens` carry their whole schema as `parameters`, so that a model can call
-/// them at once; the others a signature such as `(repo: string, state?: "open"|"closed")`.
+/// As many of the best hits as there is room for carry their whole schema as `parameters`, so that a model can call them
+/// at once; the others a signature such as `(repo: string, state?: "open"|"closed")`.
 pub fn search_result(
     found: &[Found],
     list: bool,
     total_available: usize,
     servers: &[Available],
-    hit_tokens: usize,
+    room: Room,
 ) -> String {
     let mut writer = HitWriter {
-        budget: hit_tokens,
+        room,
         whole: BTreeSet::new(),
     };
     let mut answer = Map::new();
@@ -159,8 +168,8 @@ fn server_of(tool: &Tool) -> &str {
 }
 
 struct HitWriter<'a> {
-    /// Tokens of whole schemas that may still be written.
-    budget: usize,
+    /// What is left of it.
+    room: Room,
     /// Tools whose schema stands in this answer already.
     whole: BTreeSet<&'a str>,
 }
@@ -195,11 +204,12 @@ impl<'a> HitWriter<'a> {
 
     fn parameters(&mut self, tool: &'a Tool) -> Value {
         let name = tool.exposed.as_str();
-        if self.budget > 0 && !self.whole.contains(name) {
+        let is_due = std::mem::take(&mut self.room.best);
+        if (is_due || self.room.tokens > 0) && !self.whole.contains(name) {
             let schema = shown_schema(tool);
             let cost = tokens::of_characters(tokens::characters(&schema.to_string())) as usize;
-            if let Some(left) = self.budget.checked_sub(cost) {
-                self.budget = left;
+            if is_due || cost <= self.room.tokens {
+                self.room.tokens = self.room.tokens.saturating_sub(cost);
                 self.whole.insert(name);
                 return schema;
             }
@@ -282,7 +292,15 @@ mod tests {
         Catalog::default().with_server(&server, build(&server, listed, |_| true))
     }
 
-    fn searched(hit_tokens: usize, queries: &[(&str, &[usize], bool)], list: bool) -> String {
+    /// Room for so many tokens of schemas.
+    fn of(tokens: usize) -> Room {
+        Room {
+            tokens,
+            best: false,
+        }
+    }
+
+    fn searched(room: Room, queries: &[(&str, &[usize], bool)], list: bool) -> String {
         let catalog = catalog();
         let tools = catalog.tools();
         let found: Vec<Found> = queries
@@ -305,7 +323,7 @@ mod tests {
                 note: Some("starting".to_owned()),
             },
         ];
-        search_result(&found, list, 2, &servers, hit_tokens)
+        search_result(&found, list, 2, &servers, room)
     }
 
     fn check(text: &str, expected: Expect) {
@@ -315,7 +333,7 @@ mod tests {
     #[test]
     fn answers_one_query_with_matches() {
         check(
-            &searched(800, &[("issue", &[0, 1], false)], false),
+            &searched(of(800), &[("issue", &[0, 1], false)], false),
             expect![[
                 r#"{"query":"issue","total_available":2,"matches":[{"name":"mcp_git_create_issue","server":"git","description":"Creates an issue.","parameters":{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"}},"required":["title"]}},{"name":"mcp_git_list","server":"git","description":"`list` of the server `git`.","parameters":{"type":"object","properties":{}}}]}"#
             ]],
@@ -323,9 +341,25 @@ mod tests {
     }
 
     #[test]
+    fn the_best_hit_alone_is_whole_whatever_it_costs_when_it_is_due() {
+        let room = Room {
+            tokens: 0,
+            best: true,
+        };
+        let queries: [(&str, &[usize], bool); 2] =
+            [("issue", &[0, 1], false), ("list", &[1, 0], false)];
+        check(
+            &searched(room, &queries, true),
+            expect![[
+                r#"{"total_available":2,"results":[{"query":"issue","matches":[{"name":"mcp_git_create_issue","server":"git","description":"Creates an issue.","parameters":{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"}},"required":["title"]}},{"name":"mcp_git_list","server":"git","description":"`list` of the server `git`.","parameters":"()"}]},{"query":"list","matches":[{"name":"mcp_git_list","server":"git","description":"`list` of the server `git`.","parameters":"()"},{"name":"mcp_git_create_issue","server":"git","description":"Creates an issue.","parameters":"(title: string, body?: string)"}]}]}"#
+            ]],
+        );
+    }
+
+    #[test]
     fn hits_beyond_the_budget_carry_a_signature() {
         check(
-            &searched(10, &[("issue", &[0, 1], true)], false),
+            &searched(of(10), &[("issue", &[0, 1], true)], false),
             expect![[
                 r#"{"query":"issue","total_available":2,"matches":[{"name":"mcp_git_create_issue","server":"git","description":"Creates an issue.","parameters":"(title: string, body?: string)"},{"name":"mcp_git_list","server":"git","description":"`list` of the server `git`.","parameters":{"type":"object","properties":{}}}],"hint":"none of these matches well; if none fits, search again with other words"}"#
             ]],
@@ -335,7 +369,7 @@ mod tests {
     #[test]
     fn no_match_gives_an_overview() {
         check(
-            &searched(800, &[("zzz", &[], false)], false),
+            &searched(of(800), &[("zzz", &[], false)], false),
             expect![[
                 r#"{"query":"zzz","total_available":2,"matches":[],"hint":"no tool matches; search again with other words: the action and its object in English, or the name of a service","available_servers":[{"name":"git","tools":2},{"name":"mail","tools":0,"note":"starting"}]}"#
             ]],
@@ -345,7 +379,7 @@ mod tests {
     #[test]
     fn a_list_is_answered_per_query_and_no_schema_twice() {
         check(
-            &searched(800, &[("a", &[0], false), ("b", &[0], false)], true),
+            &searched(of(800), &[("a", &[0], false), ("b", &[0], false)], true),
             expect![[
                 r#"{"total_available":2,"results":[{"query":"a","matches":[{"name":"mcp_git_create_issue","server":"git","description":"Creates an issue.","parameters":{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"}},"required":["title"]}}]},{"query":"b","matches":[{"name":"mcp_git_create_issue","server":"git","description":"Creates an issue.","parameters":"(title: string, body?: string)"}]}]}"#
             ]],

@@ -17,7 +17,22 @@ const MAX_DEFAULT: usize = 40;
 /// Writes the signature of a schema as the server sent it.
 pub fn signature(schema: &Value) -> String {
     let schema = refs::followed(schema, schema);
-    let members = members_of(schema, schema, 0);
+    let mut members = members_of(schema, schema, 0);
+    for part in schema
+        .get("allOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        members.extend(members_of(refs::followed(schema, part), schema, 0));
+    }
+    if members.is_empty() {
+        // Arguments that have no names of their own: one of several objects, or a map.
+        let all = type_of(schema, schema, 0);
+        if all != "object" && all != "any" {
+            members.push(format!("arguments: {all}"));
+        }
+    }
     let whole = format!("({})", members.join(", "));
     if whole.chars().count() <= MAX_LENGTH {
         return whole;
@@ -201,6 +216,28 @@ mod tests {
 
     fn check(schema: Value, expected: Expect) {
         expected.assert_eq(&signature(&schema));
+    }
+
+    #[test]
+    fn arguments_without_names_of_their_own_are_told_by_their_type() {
+        let one = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+        check(
+            json!({"type": "object", "oneOf": [one("id"), one("email")]}),
+            expect!["(arguments: {id: string}|{email: string})"],
+        );
+        check(
+            json!({"type": "object", "allOf": [one("id"), {"$ref": "#/$defs/more"}], "$defs": {"more": one("email")}}),
+            expect!["(id: string, email: string)"],
+        );
+        check(
+            json!({"type": "object", "additionalProperties": {"type": "number"}}),
+            expect!["(arguments: {[key]: number})"],
+        );
+        check(
+            json!({"type": "object", "additionalProperties": false}),
+            expect!["()"],
+        );
+        check(json!({}), expect!["()"]);
     }
 
     #[test]
