@@ -265,6 +265,38 @@ fn check_starts_nothing_unless_asked_to() {
 }
 
 #[test]
+fn check_says_which_aliases_and_keywords_are_of_no_tool() {
+    let place = Place::empty();
+    let config = json!({
+        "mcp_servers": {"units": demo_server("units")},
+        "tools": {"tool_search": {
+            "aliases": {"miles to km": "mcp_units_convert", "a/b": "units/convert"},
+            "keywords": {"mcp_units_convert": ["inches"], "mcp_units_nothing": ["x"]},
+        }},
+    });
+    place.write("toolcrib.json", &config.to_string());
+    assert!(place.run(&["check"]).stdout.contains("fine"));
+    let ran = place.run(&["check", "--connect"]);
+    assert_eq!(ran.status, Some(0));
+    let problems: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|it| it.contains("warning"))
+        .collect();
+    expect![[r#"
+        toolcrib.json: warning: no server has a tool `units/convert`; give its name as `toolcrib tools` shows it, such as `mcp_tracker_create_issue` (/tools/tool_search/aliases/a~1b)
+        toolcrib.json: warning: no server has a tool `mcp_units_nothing`; give its name as `toolcrib tools` shows it, such as `mcp_tracker_create_issue` (/tools/tool_search/keywords/mcp_units_nothing)
+        2 warnings"#]].assert_eq(&problems.join("\n"));
+    let json = place
+        .run(&["check", "--connect", "--format", "json"])
+        .json(0);
+    assert_eq!(
+        json["problems"][0]["path"],
+        "/tools/tool_search/aliases/a~1b"
+    );
+}
+
+#[test]
 fn lists_tools_with_their_cost_and_the_very_array_for_a_model() {
     let place = Place::with_demo_servers();
     place

@@ -11,8 +11,8 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::progress::show_while_starting;
 use crate::cli::render;
-use crate::cli::session::{file_name, no_configuration, nowhere, source, with_servers};
-use crate::config::Parsed;
+use crate::cli::session::{Session, file_name, no_configuration, nowhere, source, with_servers};
+use crate::config::{self, Parsed, pointer};
 use crate::hub::Loaded;
 
 /// What is printed as JSON.
@@ -60,13 +60,52 @@ pub async fn run(global: &Global, args: Check, output: &Output) -> anyhow::Resul
         show_while_starting(&session.hub, session.settled()).await;
         let status = manage::status(&session.sidecar).await;
         checked.servers = Some(status.servers.clone());
-        output.print(&checked, || render::status::text(&status, output.width))?;
+        let idle = wire::problems(&idle(session));
+        checked.problems.extend(idle.iter().cloned());
+        output.print(&checked, || {
+            let mut text = render::status::text(&status, output.width);
+            if !idle.is_empty() {
+                text.push_str(&render::problems::text(&file_name(&loaded), &idle));
+            }
+            text
+        })?;
         Ok(match session.unreachable().is_empty() {
             true => Exit::Fine,
             false => Exit::Unreachable,
         })
     })
     .await
+}
+
+/// Aliases and keywords for tools that no server has. A server that does not answer may have them.
+fn idle(session: &Session) -> Vec<config::Problem> {
+    let snapshot = session.hub.snapshot();
+    let silent: Vec<String> = session
+        .unreachable()
+        .iter()
+        .map(|server| format!("mcp_{}_", server.name))
+        .collect();
+    let options = &snapshot.config.tool_search;
+    let aliases = options.aliases.iter();
+    let aliases = aliases.map(|(words, tool)| ("aliases", words, tool));
+    let keywords = options.keywords.keys();
+    let keywords = keywords.map(|tool| ("keywords", tool, tool));
+    let is_idle = |tool: &str| {
+        snapshot.catalog.get(tool).is_none()
+            && !silent.iter().any(|prefix| tool.starts_with(prefix))
+    };
+    aliases
+        .chain(keywords)
+        .filter(|(_, _, tool)| is_idle(tool))
+        .map(|(key, member, tool)| config::Problem {
+            severity: config::Severity::Warning,
+            message: format!(
+                "no server has a tool `{tool}`; give its name as `toolcrib tools` shows it, such as `mcp_tracker_create_issue`"
+            ),
+            path: pointer::child(&format!("/tools/tool_search/{key}"), member),
+            range: None,
+        })
+        .collect()
 }
 
 fn text(loaded: &Loaded, checked: &Checked) -> String {
