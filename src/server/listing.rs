@@ -1,6 +1,6 @@
 //! Fetches all of a server's tools, and knows when to stop.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::Duration;
 
@@ -76,7 +76,8 @@ pub async fn list_tools(connection: &Connection) -> Result<Listing, ListError> {
 #[derive(Default)]
 struct Collector {
     listing: Listing,
-    names: HashSet<String>,
+    /// Where the tool of a name is.
+    names: HashMap<String, usize>,
     cursors: HashSet<String>,
     bytes: usize,
     n_unnamed_drops: usize,
@@ -120,20 +121,22 @@ impl Collector {
     }
 
     fn tool(&mut self, tool: ListedTool) {
-        if self.names.len() >= MAX_TOOLS {
-            return;
-        }
-        if self.names.insert(tool.name.as_str().to_owned()) {
-            self.listing.tools.push(tool);
-            return;
-        }
-        let is_repeated_page = self.listing.tools.contains(&tool);
-        if !is_repeated_page {
-            self.drop(Dropped {
-                tool: cut(tool.name.as_str(), 200),
-                reason: "another tool of this server has the same name".to_owned(),
-            });
-        }
+        let reason = match self.names.get(&tool.name) {
+            // A page may come twice.
+            Some(at) if self.listing.tools[*at] == tool => return,
+            Some(_) => "another tool of this server has the same name".to_owned(),
+            None if self.names.len() < MAX_TOOLS => {
+                let at = self.listing.tools.len();
+                self.names.insert(tool.name.clone(), at);
+                self.listing.tools.push(tool);
+                return;
+            }
+            None => format!("the server lists more than {MAX_TOOLS} tools"),
+        };
+        self.drop(Dropped {
+            tool: cut(&tool.name, 200),
+            reason,
+        });
     }
 
     fn drop(&mut self, dropped: Dropped) {
@@ -246,6 +249,26 @@ mod tests {
         );
         assert_eq!(collector.page(page(&["a"], Some(""))), Ok(None));
         assert_eq!(collector.finish().warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn tools_beyond_the_most_are_dropped_and_counted() {
+        let mut collector = Collector::default();
+        let names: Vec<String> = (0..MAX_TOOLS + 3).map(|at| format!("t{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(collector.page(page(&names, None)), Ok(None));
+        let listing = collector.finish();
+        assert_eq!(listing.tools.len(), MAX_TOOLS);
+        let dropped: Vec<(&str, &str)> = listing
+            .dropped
+            .iter()
+            .map(|it| (it.tool.as_str(), it.reason.as_str()))
+            .collect();
+        let reason = "the server lists more than 10000 tools";
+        assert_eq!(
+            dropped,
+            [("t10000", reason), ("t10001", reason), ("t10002", reason)]
+        );
     }
 
     #[test]
