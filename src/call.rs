@@ -266,7 +266,7 @@ mod tests {
         }
         let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let host = [
-            Arc::new(Tool::host("now", None, Some(&parameters), true)),
+            Arc::new(Tool::host("now", None, Some(parameters), true)),
             Arc::new(Tool::host("tool_search", None, None, false)),
             Arc::new(Tool::host("toolCall", None, None, false)),
         ];
