@@ -50,7 +50,7 @@ fn main() {
         .iter()
         .cloned()
         .fold(Index::default(), |index, (group, tools)| {
-            index.with(group, &tools, None)
+            index.with(group, &tools)
         });
     let after = HELD.load(Ordering::Relaxed);
     println!(

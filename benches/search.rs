@@ -65,7 +65,7 @@ fn measure(criterion: &mut Criterion, n_tools: usize, servers: impl FnOnce() -> 
         let full = &*full;
         bencher.iter_batched(
             || name.clone(),
-            |name| full.with(name, tools, None),
+            |name| full.with(name, tools),
             BatchSize::SmallInput,
         );
     });
@@ -93,7 +93,7 @@ fn groups(servers: Servers) -> Groups {
 fn index(groups: &Groups) -> Index {
     let groups = groups.iter().cloned();
     groups.fold(Index::default(), |index, (group, tools)| {
-        index.with(group, &tools, None)
+        index.with(group, &tools)
     })
 }
 

@@ -3,6 +3,7 @@
 //! One thread of low priority owns all of it. It makes what is missing, keeps it on disk, and publishes snapshots;
 //! whoever searches takes the latest one and waits for nothing.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -153,7 +154,9 @@ impl Reader {
             self.want(index);
             return None;
         };
-        let (encoder, queries) = (known.encoder.clone(), queries.to_vec());
+        let queries = queries.iter().map(|query| index.in_english(query));
+        let queries: Vec<String> = queries.map(Cow::into_owned).collect();
+        let encoder = known.encoder.clone();
         let work = tokio::task::spawn_blocking(move || encoder.encode(&queries));
         match timeout(limit, work).await {
             Ok(Ok(sentences)) => Some(Meanings { known, sentences }),

@@ -1,5 +1,6 @@
 //! Finds the tools that a query asks for, best first.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ mod stems;
 mod synonyms;
 pub mod trial;
 mod vectors;
-mod verdict;
+pub mod verdict;
 mod weights;
 mod words;
 
@@ -126,7 +127,7 @@ impl Index {
     }
 
     /// The index with these tools in place of those that the group had. No other group's postings are touched.
-    pub fn with(&self, group: Group, tools: &Tools, _instructions: Option<&str>) -> Index {
+    pub fn with(&self, group: Group, tools: &Tools) -> Index {
         self.replace(&group, Some(tools))
     }
 
@@ -189,6 +190,11 @@ impl Index {
         Outcome::find(query, limit, admit, semantic, &self.shared, &statistics).answer()
     }
 
+    /// A query as a sentence encoder should read it that knows English alone.
+    pub fn in_english<'t>(&self, query: &'t str) -> Cow<'t, str> {
+        query::in_english(query, &Statistics::new([&self.host, &self.servers]))
+    }
+
     /// The same ranking, and what each hit owes to which rule.
     pub fn explain(&self, query: &str, limit: usize, admit: impl Fn(&Tool) -> bool) -> Explanation {
         self.explain_with(query, limit, admit, None)
@@ -217,6 +223,7 @@ mod tests {
     use crate::catalog::memo::Memo;
     use crate::names::{ExposedName, ToolId};
     use crate::search::encoder::sentence::Sentence;
+    use crate::search::explain::{Contribution, Rule};
 
     use super::*;
 
@@ -271,7 +278,7 @@ mod tests {
         tools(lines)
             .into_iter()
             .fold(empty, |index, (group, tools)| {
-                index.with(group, &tools.into(), None)
+                index.with(group, &tools.into())
             })
     }
 
@@ -312,6 +319,58 @@ mod tests {
             expect!["calendar_createEvent github_create_issue tracker_save_issue"],
         );
         check("cal", expect!["calendar_createEvent"]);
+    }
+
+    #[test]
+    fn two_words_may_be_written_as_one_and_one_as_two() {
+        let tools = "
+            github/start: Open a ticket
+            git/start: Begin a branch
+            hub/start: Begin a hub
+            disk/list_filesystems: What disks there are
+            nas/file: Fetch one
+            nas/system: What runs here
+            nas/find_key_ring: Where keys are
+        ";
+        for (query, expected) in [
+            ("start GitHub", "github_start"),
+            ("start with the Git-Hub", "github_start"),
+            ("the file system", "disk_list_filesystems"),
+            ("FileSystems", "disk_list_filesystems"),
+            ("keyring", "nas_find_key_ring"),
+        ] {
+            let found = found(&index(tools), query);
+            assert!(found.starts_with(expected), "{query}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_tool_gains_by_the_share_of_the_query_that_it_has() {
+        let explanation = index(TOOLS).explain("list issues of a repository", 5, |_| true);
+        let gains: Vec<(&str, f32)> = explanation
+            .hits
+            .iter()
+            .filter_map(|hit| {
+                let is_it = |it: &&Contribution| it.rule == Rule::QueryCoverage;
+                let gain = hit.contributions.iter().find(is_it)?;
+                Some((hit.tool.exposed.as_str(), gain.amount / hit.score))
+            })
+            .collect();
+        let gain = |name| gains.iter().find(|(it, _)| *it == name).unwrap().1;
+        assert!(gain("mcp_github_list_issues") > gain("mcp_tracker_list_issues") * 1.05);
+        assert!(gain("mcp_github_list_issues") > gain("mcp_github_create_issue") * 1.05);
+    }
+
+    #[test]
+    fn a_sentence_encoder_reads_english() {
+        let index = index(TOOLS);
+        for (query, english) in [
+            ("list the issues", "list the issues"),
+            ("crear una incidencia en github", "create issue github"),
+            ("创建GitHub的issue", "create github issue"),
+        ] {
+            assert_eq!(index.in_english(query), english);
+        }
     }
 
     #[test]
@@ -372,7 +431,7 @@ mod tests {
             .into_iter()
             .rev()
             .fold(empty, |index, (group, tools)| {
-                index.with(group, &tools.into(), None)
+                index.with(group, &tools.into())
             });
         for query in ["list issues", "create", "github message", "titel"] {
             let scores = |index: &Index| -> Vec<(String, f32)> {
@@ -390,7 +449,7 @@ mod tests {
         let old = index(TOOLS);
         let github = Group::Server(ServerName::new("github").unwrap());
         let new = tools("github/fork: Copy a repository")[&github].clone();
-        let replaced = old.with(github.clone(), &new.into(), None);
+        let replaced = old.with(github.clone(), &new.into());
         assert!(found(&replaced, "fork a repository").starts_with("github_fork"));
         assert!(!found(&replaced, "create github issue").contains("github_create_issue"));
         assert!(!found(&replaced.without(&github), "fork repository").contains("github"));
@@ -400,7 +459,7 @@ mod tests {
     #[test]
     fn a_session_adds_tools_of_its_own() {
         let own = tools("open_door: Open the door of the house")[&Group::Host].clone();
-        let session = index(TOOLS).with(Group::Host, &own.into(), None);
+        let session = index(TOOLS).with(Group::Host, &own.into());
         assert_eq!(
             found(&session, "open door"),
             "open_door github_create_issue"
@@ -482,7 +541,7 @@ mod tests {
         };
         let groups = tools(TOOLS).into_iter();
         let index = groups.fold(Index::new(options), |index, (group, tools)| {
-            index.with(group, &tools.into(), None)
+            index.with(group, &tools.into())
         });
         assert!(found(&index, "the standup notes").starts_with("slack_send_message"));
         assert!(
@@ -554,7 +613,7 @@ mod tests {
             for (hit, explained) in answer.hits.iter().zip(&explanation.hits) {
                 assert_eq!(
                     (&hit.tool, hit.score, hit.weak),
-                    (&explained.tool, explained.score, explained.weak)
+                    (&explained.tool, explained.score, explained.is_weak())
                 );
                 let sum: f32 = explained.contributions.iter().map(|it| it.amount).sum();
                 assert!(

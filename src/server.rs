@@ -338,7 +338,6 @@ pub struct ListedTools {
     pub tools: Vec<ListedTool>,
     pub dropped: Vec<Dropped>,
     pub warnings: Vec<String>,
-    pub instructions: Option<String>,
 }
 
 /// A call of a tool.

@@ -28,7 +28,7 @@ fn index(names: &[&str]) -> Index {
         .map(|name| Arc::new(Tool::host(name, Some(""), None, true)))
         .collect();
     let tools: Tools = tools.into();
-    Index::new(Options::default()).with(Group::Host, &tools, None)
+    Index::new(Options::default()).with(Group::Host, &tools)
 }
 
 struct Home {

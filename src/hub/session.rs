@@ -74,7 +74,7 @@ impl Session {
         if !self.host.iter().any(|tool| tool.deferrable) {
             return catalog.clone();
         }
-        let with_host = || catalog.with(Group::Host, &self.host, None);
+        let with_host = || catalog.with(Group::Host, &self.host);
         match self.host_index.get_or_init(|| (generation, with_host())) {
             (at, index) if *at == generation => index.clone(),
             _ => with_host(),

@@ -340,10 +340,7 @@ impl State {
         self.snapshot.catalog = self.snapshot.catalog.with_server(server, listing);
         let tools: Tools = self.snapshot.catalog.server_tools(server).into();
         let group = Group::Server(server.clone());
-        self.snapshot.index =
-            self.snapshot
-                .index
-                .with(group, &tools, listed.instructions.as_deref());
+        self.snapshot.index = self.snapshot.index.with(group, &tools);
         let watched = config.trust == Trust::Untrusted || config.approval == Approval::Ask;
         if watched {
             let pins = Arc::make_mut(&mut self.snapshot.pins);
@@ -357,13 +354,9 @@ impl State {
 
     fn index_anew(&mut self) {
         let mut index = Index::new(SearchOptions::from(&self.snapshot.config.tool_search));
-        for (server, listed) in &self.listed {
+        for server in self.listed.keys() {
             let tools: Tools = self.snapshot.catalog.server_tools(server).into();
-            index = index.with(
-                Group::Server(server.clone()),
-                &tools,
-                listed.instructions.as_deref(),
-            );
+            index = index.with(Group::Server(server.clone()), &tools);
         }
         self.snapshot.index = index;
     }

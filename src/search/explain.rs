@@ -10,6 +10,7 @@ use crate::search::naming::Naming;
 use crate::search::outcome::{Found, Outcome};
 use crate::search::rank::{self, Ranked};
 use crate::search::score::saturated;
+use crate::search::verdict::Confidence;
 use crate::search::words::{self, Term};
 use crate::search::{Shared, Verdict};
 
@@ -37,7 +38,8 @@ pub struct QueryWord {
 pub struct ExplainedHit {
     pub tool: Arc<Tool>,
     pub score: f32,
-    pub weak: bool,
+    /// None for a tool that was found by its name or an alias: then it is what was meant.
+    pub confidence: Option<Confidence>,
     /// They add up to the score.
     pub contributions: Vec<Contribution>,
 }
@@ -64,8 +66,16 @@ pub enum Rule {
     Part,
     /// The query has the words of the tool's name, or words like them.
     NameCoverage,
+    /// The tool has the words of the query, or words like them in its name.
+    QueryCoverage,
     /// The tool's server has several good tools.
     Server,
+}
+
+impl ExplainedHit {
+    pub fn is_weak(&self) -> bool {
+        self.confidence.is_some_and(Confidence::is_weak)
+    }
 }
 
 impl Explanation {
@@ -81,7 +91,7 @@ impl Explanation {
                 contributions: contributions(found, outcome, shared),
                 tool: hit.tool,
                 score: hit.score,
-                weak: hit.weak,
+                confidence: found.confidence,
             }
         });
         Explanation {
@@ -107,6 +117,7 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
     let Some(Ranked {
         mixed,
         name,
+        query,
         server,
         ..
     }) = found.ranked
@@ -114,8 +125,8 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
         return res;
     };
     let weights = &shared.weights;
-    let coverage = outcome.scores.blend(weights).name_coverage;
-    let scale = rank::scale(coverage, weights);
+    let blend = outcome.scores.blend(weights);
+    let scale = rank::scale(blend, weights);
     let scales = outcome.scores.scales(&outcome.query, weights);
     let frequencies = frequencies(outcome.shelf.tool(found.doc), shared);
     for asked in &outcome.query.asked {
@@ -143,8 +154,10 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
     if outcome.query.wishes.len() > 1 {
         add(Rule::Part, (mixed - words - meaning) * scale);
     }
-    let covered = mixed * coverage * name;
-    add(Rule::NameCoverage, covered * scale);
+    let covered = mixed * blend.coverage(name, query);
+    let by_query = mixed * blend.coverage(0.0, query);
+    add(Rule::NameCoverage, (covered - by_query) * scale);
+    add(Rule::QueryCoverage, by_query * scale);
     add(
         Rule::Server,
         (mixed + covered) * weights.server * server * scale,

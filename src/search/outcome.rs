@@ -9,7 +9,7 @@ use crate::search::naming::Naming;
 use crate::search::query::Query;
 use crate::search::rank::{self, Ranked};
 use crate::search::score::{Doc, Scores, Shelf};
-use crate::search::verdict::Judge;
+use crate::search::verdict::{Confidence, Judge};
 use crate::search::{Answer, Hit, Shared, Verdict, alias};
 
 pub(super) struct Outcome<'a> {
@@ -24,7 +24,8 @@ pub(super) struct Outcome<'a> {
 pub(super) struct Found {
     pub doc: Doc,
     pub score: f32,
-    pub is_weak: bool,
+    /// None for a tool that was named or has an alias: then it is what was meant.
+    pub confidence: Option<Confidence>,
     pub naming: Option<Naming>,
     /// What an alias in the query adds.
     pub alias: f32,
@@ -79,7 +80,7 @@ impl<'a> Outcome<'a> {
                 if confidence.is_nil() {
                     continue;
                 }
-                found.is_weak = confidence.is_weak();
+                found.confidence = Some(confidence);
             }
             judged.push(found);
         }
@@ -92,7 +93,7 @@ impl<'a> Outcome<'a> {
     }
 
     pub fn verdict(&self) -> Verdict {
-        match self.found.iter().any(|found| !found.is_weak) {
+        match self.found.iter().any(|found| !found.is_weak()) {
             true => Verdict::Good,
             false if self.found.is_empty() => Verdict::Nothing,
             false => Verdict::Weak,
@@ -103,7 +104,7 @@ impl<'a> Outcome<'a> {
         Hit {
             tool: Arc::clone(self.shelf.tool(found.doc)),
             score: found.score,
-            weak: found.is_weak,
+            weak: found.is_weak(),
         }
     }
 
@@ -128,11 +129,15 @@ impl Found {
         Found {
             doc,
             score: 0.0,
-            is_weak: false,
+            confidence: None,
             naming: None,
             alias: 0.0,
             ranked: None,
         }
+    }
+
+    fn is_weak(&self) -> bool {
+        self.confidence.is_some_and(Confidence::is_weak)
     }
 
     /// Puts the tool before others. Tools that are named in the same way are equal.

@@ -1,5 +1,7 @@
 //! What a query asks for: its words, what each is worth, and which other words may stand for them.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::search::languages;
@@ -48,12 +50,7 @@ const MAX_PARTS: usize = 8;
 
 impl Query {
     pub fn parse(text: &str, statistics: &Statistics, weights: &Weights) -> Query {
-        let translation = languages::translate(text, |word| {
-            words::is_english(word)
-                || words::of(word)
-                    .iter()
-                    .any(|(_, term)| statistics.n_tools(*term) > 0)
-        });
+        let translation = languages::translate(text, |word| is_understood(word, statistics));
         let translated = translation.map(|it| format!("{} {}", it.content, it.english));
         let text = translated.as_deref().unwrap_or(text);
         let mut reader = Reader::default();
@@ -80,6 +77,8 @@ impl Query {
                 asked.worth *= weights.filler;
             }
         }
+
+        join_and_part(text, &mut asked, statistics, weights);
 
         // What is left of another language says nothing, not even how long the query is.
         if translated.is_some() && asked.iter().any(|asked| asked.worth > 0.0) {
@@ -175,6 +174,79 @@ impl Reader {
     }
 }
 
+/// A query in English, as far as it is understood, for a reader who knows no other language.
+pub(super) fn in_english<'t>(text: &'t str, statistics: &Statistics) -> Cow<'t, str> {
+    let is_understood = |word: &str| is_understood(word, statistics);
+    let Some(translation) = languages::translate(text, is_understood) else {
+        return Cow::Borrowed(text);
+    };
+    let mut res = translation.english;
+    let is_between = |c: char| !c.is_alphanumeric() || words::is_cjk(c);
+    for word in translation.content.split(is_between) {
+        let word = word.to_lowercase();
+        if word.is_ascii() && is_understood(&word) {
+            res.push(' ');
+            res.push_str(&word);
+        }
+    }
+    Cow::Owned(res)
+}
+
+/// Whether a word needs no translation.
+fn is_understood(word: &str, statistics: &Statistics) -> bool {
+    words::is_english(word)
+        || words::of(word)
+            .iter()
+            .any(|(_, term)| statistics.n_tools(*term) > 0)
+}
+
+/// Lets two words that follow each other stand for the one that tools make of them, as `file system` for `filesystem`,
+/// and a word that no tool has for the two that it is made of, as `keyring` for `key ring`.
+fn join_and_part(text: &str, asked: &mut [Asked], statistics: &Statistics, weights: &Weights) {
+    let is_known = |term: Term| statistics.n_tools(term) > 0;
+    let words = words::plain(text);
+    // Where among those asked for each of them is.
+    let places: Vec<Option<usize>> = words
+        .iter()
+        .map(|word| {
+            let term = words::term(word);
+            asked.iter().position(|asked| asked.term == term)
+        })
+        .collect();
+    for (pair, places) in words.windows(2).zip(places.windows(2)) {
+        if places.iter().all(Option::is_none) {
+            continue;
+        }
+        let joined = words::term(&pair.concat());
+        if is_known(joined) {
+            for place in places.iter().flatten() {
+                asked[*place].add_near(joined, weights.joined, statistics);
+            }
+        }
+    }
+    for (word, place) in words.iter().zip(&places) {
+        let Some(asked) = place.map(|place| &mut asked[place]).filter(|it| !it.known) else {
+            continue;
+        };
+        for (first, last) in halves(word) {
+            if is_known(first) && is_known(last) {
+                asked.add_near(first, weights.joined / 2.0, statistics);
+                asked.add_near(last, weights.joined / 2.0, statistics);
+            }
+        }
+    }
+}
+
+/// The two words that a word may be made of, wherever it is cut.
+fn halves(word: &str) -> impl Iterator<Item = (Term, Term)> {
+    const SHORTEST: usize = 3;
+    let cuts = match word.is_ascii() {
+        true => SHORTEST..(word.len() + 1).saturating_sub(SHORTEST),
+        false => 0..0,
+    };
+    cuts.map(|cut| (words::term(&word[..cut]), words::term(&word[cut..])))
+}
+
 /// Cuts a query where another wish may begin.
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
@@ -248,5 +320,16 @@ impl Asked {
         self.near.sort_unstable_by_key(|(other, _)| *other);
         let rarities = self.near.iter().map(|(other, _)| statistics.idf(*other));
         self.worth = rarities.fold(0.0, f32::max);
+    }
+
+    /// Lets a word that some tool has count so much of this one.
+    fn add_near(&mut self, term: Term, part: f32, statistics: &Statistics) {
+        match self.near.iter_mut().find(|(near, _)| *near == term) {
+            Some((_, known)) => *known = known.max(part),
+            None => self.near.push((term, part)),
+        }
+        if !self.known {
+            self.worth = self.worth.max(statistics.idf(term));
+        }
     }
 }

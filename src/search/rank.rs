@@ -5,11 +5,11 @@ use rustc_hash::FxHashMap;
 use crate::catalog::Tool;
 use crate::search::layer::Statistics;
 use crate::search::naming::{Called, Naming};
-use crate::search::query::Query;
+use crate::search::query::{Asked, Query};
 use crate::search::score::{Doc, Scores, Shelf};
-use crate::search::segment::NameWord;
+use crate::search::segment::{NameWord, Segment};
 use crate::search::vectors::{Embedding, Vectors};
-use crate::search::weights::Weights;
+use crate::search::weights::{Blend, Weights};
 use crate::search::words::Term;
 
 /// A tool that was compared, and what came out.
@@ -19,8 +19,10 @@ pub(super) struct Ranked {
     pub score: f32,
     /// Before name and server were looked at.
     pub mixed: f32,
-    /// Which share of the name is asked for, and which share of the best server's strength the tool's has.
+    /// Which share of the name is asked for, which share of the query the tool has, and which share of the best
+    /// server's strength the tool's has.
     pub name: f32,
+    pub query: f32,
     pub server: f32,
 }
 
@@ -61,8 +63,8 @@ pub(super) fn ranked(
         scores.keep(&admitted);
         pool = best(&scores.mixed(query, weights), n);
     }
-    let coverage = scores.blend(weights).name_coverage;
-    let raised = raise(&pool, shelf, query, statistics, weights, coverage);
+    let blend = scores.blend(weights);
+    let raised = raise(&pool, shelf, query, statistics, weights, blend);
     (raised, scores)
 }
 
@@ -97,26 +99,27 @@ fn best(scores: &[f32], n: usize) -> Vec<(f32, Doc)> {
     res
 }
 
-/// Raises tools whose names the query covers, then tools of servers that have several good ones.
+/// Raises tools whose names the query covers and that cover the query, then tools of servers that have several good ones.
 fn raise(
     pool: &[(f32, Doc)],
     shelf: &Shelf,
     query: &Query,
     statistics: &Statistics,
     weights: &Weights,
-    coverage: f32,
+    blend: &Blend,
 ) -> Vec<Ranked> {
-    let mut names = Coverage::new(query, statistics, weights);
+    let mut coverage = Coverage::new(query, statistics, weights);
     let mut res: Vec<Ranked> = pool
         .iter()
         .map(|(mixed, doc)| {
             let (segment, tool) = shelf.place(*doc);
-            let name = names.of(shelf.segments[segment].name(tool));
+            let (name, query) = coverage.of(shelf.segments[segment], tool);
             Ranked {
                 doc: *doc,
-                score: mixed * (1.0 + coverage * name),
+                score: mixed * (1.0 + blend.coverage(name, query)),
                 mixed: *mixed,
                 name,
+                query,
                 server: 0.0,
             }
         })
@@ -142,24 +145,38 @@ fn raise(
         res.sort_unstable_by(order);
     }
     for ranked in &mut res {
-        ranked.score *= scale(coverage, weights);
+        ranked.score *= scale(blend, weights);
     }
     res
 }
 
 /// Makes the best score of all queries 1, so that scores of different queries look alike.
-pub(super) fn scale(coverage: f32, weights: &Weights) -> f32 {
-    1.0 / ((1.0 + coverage) * (1.0 + weights.server))
+pub(super) fn scale(blend: &Blend, weights: &Weights) -> f32 {
+    1.0 / ((1.0 + blend.coverage(1.0, 1.0)) * (1.0 + weights.server))
 }
 
-/// Which share of a name a query asks for.
+/// How much a query and a tool have of each other.
 struct Coverage<'a> {
     query: &'a Query,
     statistics: &'a Statistics<'a>,
     weights: &'a Weights,
     directions: Vec<Option<Embedding>>,
-    /// How rare a word is, and how much of it is asked for. Names of good tools have many words in common.
-    known: FxHashMap<Term, (f32, f32)>,
+    /// The words of names that were looked at. Names of good tools have many words in common.
+    known: FxHashMap<Term, Known>,
+    /// By word of a name, then by word of the query: how much the one stands for the other.
+    alike: Vec<f32>,
+    /// By word of the query, for one tool at a time.
+    had: Vec<f32>,
+}
+
+/// A word of a name.
+#[derive(Clone, Copy)]
+struct Known {
+    rarity: f32,
+    /// How much of it is asked for.
+    share: f32,
+    /// Where its row in `alike` starts.
+    start: usize,
 }
 
 impl<'a> Coverage<'a> {
@@ -173,43 +190,81 @@ impl<'a> Coverage<'a> {
                 .map(|place| place.map(|it| Vectors::embedded().at(it)))
                 .collect(),
             known: FxHashMap::default(),
+            alike: Vec::new(),
+            had: Vec::new(),
         }
     }
 
-    fn of(&mut self, name: &[NameWord]) -> f32 {
+    /// Which share of the tool's name the query asks for, and which share of the query the tool has.
+    fn of(&mut self, segment: &Segment, tool: usize) -> (f32, f32) {
+        let n_asked = self.query.asked.len();
+        self.had.clear();
+        self.had.resize(n_asked, 0.0);
         let (mut whole, mut asked_for) = (0.0, 0.0);
-        for word in name {
-            let (rarity, share) = match self.known.get(&word.term) {
+        for word in segment.name(tool) {
+            let known = match self.known.get(&word.term) {
                 Some(known) => *known,
-                None => {
-                    let known = (self.statistics.idf(word.term), self.share(word));
-                    self.known.insert(word.term, known);
-                    known
-                }
+                None => self.learn(word),
             };
-            whole += rarity;
-            asked_for += rarity * share;
+            whole += known.rarity;
+            asked_for += known.rarity * known.share;
+            let row = &self.alike[known.start..known.start + n_asked];
+            for (had, alike) in self.had.iter_mut().zip(row) {
+                *had = had.max(*alike);
+            }
         }
-        if whole > 0.0 { asked_for / whole } else { 0.0 }
+        let name = if whole > 0.0 { asked_for / whole } else { 0.0 };
+        (name, self.of_query(segment, tool))
+    }
+
+    /// Words in the name were looked at; the others are anywhere in the tool.
+    fn of_query(&self, segment: &Segment, tool: usize) -> f32 {
+        let (mut whole, mut had) = (0.0, 0.0);
+        for (asked, in_name) in self.query.asked.iter().zip(&self.had) {
+            let worth = match asked.known {
+                true => asked.worth,
+                false => asked.worth.max(self.weights.unknown_worth),
+            };
+            let near = || {
+                let near = asked
+                    .near
+                    .iter()
+                    .filter(|(term, _)| segment.has(tool, *term));
+                near.fold(*in_name, |most, (_, part)| most.max(*part))
+            };
+            let has_it = *in_name == 1.0 || segment.has(tool, asked.term);
+            whole += worth;
+            had += worth * if has_it { 1.0 } else { near() };
+        }
+        if whole > 0.0 { had / whole } else { 0.0 }
     }
 
     /// All of a word that is asked for; of another one as much as it is like one that is.
-    fn share(&self, word: &NameWord) -> f32 {
-        if self.query.asked.iter().any(|asked| asked.term == word.term) {
-            return 1.0;
-        }
-        let direction = word.place.map(|place| Vectors::embedded().at(place));
-        let from = self.weights.alike_from;
-        let mut best: f32 = 0.0;
-        for (asked, asked_direction) in self.query.asked.iter().zip(&self.directions) {
-            if let (Some(a), Some(b)) = (&direction, asked_direction) {
-                best = best.max((a.cosine(b) - from) / (1.0 - from));
-            }
-            if !asked.known {
+    fn learn(&mut self, word: &NameWord) -> Known {
+        let start = self.alike.len();
+        let asked = &self.query.asked;
+        if asked.iter().any(|asked| asked.term == word.term) {
+            let is_it = |asked: &Asked| f32::from(u8::from(asked.term == word.term));
+            self.alike.extend(asked.iter().map(is_it));
+        } else {
+            let direction = word.place.map(|place| Vectors::embedded().at(place));
+            let from = self.weights.alike_from;
+            for (asked, asked_direction) in asked.iter().zip(&self.directions) {
+                let mut alike: f32 = 0.0;
+                if let (Some(a), Some(b)) = (&direction, asked_direction) {
+                    alike = alike.max((a.cosine(b) - from) / (1.0 - from));
+                }
                 let near = asked.near.iter().find(|(term, _)| *term == word.term);
-                best = best.max(near.map_or(0.0, |(_, part)| *part));
+                alike = alike.max(near.map_or(0.0, |(_, part)| *part));
+                self.alike.push(alike);
             }
         }
-        best
+        let known = Known {
+            rarity: self.statistics.idf(word.term),
+            share: self.alike[start..].iter().copied().fold(0.0, f32::max),
+            start,
+        };
+        self.known.insert(word.term, known);
+        known
     }
 }

@@ -6,14 +6,13 @@ use crate::search::score::{Doc, Scores, Shelf};
 
 /// Below this confidence a hit is weak.
 ///
-/// Of the queries of `retrieval/real` this flags 73 % of those for which there is no tool, none of the keywords, 4 % of
-/// the phrases, and 60 % of the paraphrases, which share no word with their tool.
-const WEAK: f32 = 0.5;
+/// It flags most queries for which there is no tool, and hardly any keywords and phrases for which there is one;
+/// `examples/rank --verdicts` prints the shares.
+pub const WEAK: f32 = 0.55;
 
 /// The cosines of a sentence encoder are lower than those of word vectors.
 ///
-/// With this factor 73 % of the queries without a tool are weak, none of the keywords and of the phrases, and 55 % of
-/// the paraphrases.
+/// With this factor about as many answers are weak with an encoder as without one.
 const OF_SENTENCES: f32 = 1.5;
 
 /// A tool that has no word of the query, and points elsewhere, has nothing to do with it.
@@ -27,7 +26,7 @@ const ENOUGH_WORDS: f32 = 8.0;
 
 /// How sure a tool is to be what the query means.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Confidence {
+pub struct Confidence {
     /// Which share of the query's words the tool has, the rare ones counting more; words of no tool at all count too.
     pub words: f32,
     /// The cosine of query and tool.
@@ -36,11 +35,15 @@ pub(super) struct Confidence {
 
 impl Confidence {
     /// Half by words, half by meaning: the best single number found to tell whether the right tool is there at all.
-    pub fn is_weak(self) -> bool {
-        (self.words + self.meaning) / 2.0 < WEAK
+    pub fn total(self) -> f32 {
+        (self.words + self.meaning) / 2.0
     }
 
-    pub fn is_nil(self) -> bool {
+    pub fn is_weak(self) -> bool {
+        self.total() < WEAK
+    }
+
+    pub(super) fn is_nil(self) -> bool {
         self.words == 0.0 && self.meaning < UNRELATED
     }
 }

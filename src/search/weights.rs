@@ -16,6 +16,8 @@ pub(super) struct Weights {
     pub prefix: f32,
     /// What a word counts that differs from an unknown query word by one letter.
     pub typo: f32,
+    /// What two words of the query count that a tool writes as one, as `file system` for `filesystem`.
+    pub joined: f32,
     /// How much more a word counts that is asked for several times, by the logarithm of how often.
     pub repetition: f32,
     /// What a filler word counts of another one, in a query of at least so many words.
@@ -59,9 +61,20 @@ pub(super) struct Blend {
     pub words_most: f32,
     /// What a tool gains whose name the query covers whole.
     pub name_coverage: f32,
+    /// What a tool gains that covers the query whole.
+    pub query_coverage: f32,
+    /// What it gains besides if both are true.
+    pub mutual_coverage: f32,
 }
 
 impl Blend {
+    /// What a tool gains whose name the query covers to such a share, and that covers such a share of the query.
+    pub fn coverage(&self, name: f32, query: f32) -> f32 {
+        self.name_coverage * name
+            + self.query_coverage * query
+            + self.mutual_coverage * name * query
+    }
+
     /// The longer a query, the more its words count against its meaning.
     pub fn words(&self, n_words: usize) -> f32 {
         let share = self.words_base + self.words_slope * n_words as f32;
@@ -82,7 +95,7 @@ impl Default for Weights {
                 field(1.5, 0.7, 1.5),
                 field(1.0, 0.4, 20.0),
                 field(1.4, 0.4, 4.5),
-                field(0.25, 0.2, 25.0),
+                field(0.3, 0.2, 25.0),
                 field(2.0, 0.0, 3.0),
             ],
             limits: Limits {
@@ -94,6 +107,7 @@ impl Default for Weights {
             synonym: 0.12,
             prefix: 0.5,
             typo: 0.4,
+            joined: 0.8,
             repetition: 0.3,
             filler: 0.5,
             filler_from: 6,
@@ -107,6 +121,8 @@ impl Default for Weights {
                 words_least: 0.35,
                 words_most: 0.8,
                 name_coverage: 0.4,
+                query_coverage: 0.25,
+                mutual_coverage: 0.3,
             },
             by_sentences: Blend {
                 words_base: 0.2,
@@ -114,6 +130,8 @@ impl Default for Weights {
                 words_least: 0.25,
                 words_most: 0.5,
                 name_coverage: 0.2,
+                query_coverage: 0.0,
+                mutual_coverage: 0.0,
             },
             word_vectors: 0.2,
             fits: (0.2, 0.5),

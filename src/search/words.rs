@@ -99,6 +99,14 @@ pub(super) fn of(text: &str) -> Vec<(String, Term)> {
     res
 }
 
+/// What stands for a single word in lower case, which is not remembered.
+pub(super) fn term(word: &str) -> Term {
+    match word.is_ascii() {
+        true => Term::of(&Stemmer::create(Algorithm::English).stem(word)),
+        false => Term::of(word),
+    }
+}
+
 /// The words of a text, cut as [`each`] cuts them, without diacritics and in lower case but not stemmed.
 pub(super) fn plain(text: &str) -> Vec<String> {
     let mut res = Vec::new();

@@ -283,10 +283,6 @@ impl<D: Dial> Actor<D> {
             tools: listing.tools,
             dropped: listing.dropped,
             warnings: listing.warnings,
-            instructions: self
-                .agreed
-                .as_ref()
-                .and_then(|agreed| agreed.instructions.clone()),
         };
         if self.listed.as_deref() == Some(&listed) {
             return false;

@@ -24,7 +24,7 @@ fn index() -> Option<Index> {
             .into_iter()
             .fold(Index::default(), |index, (server, tools)| {
                 let listing = build(&server, tools, |_| true);
-                index.with(Group::Server(server), &Tools::from(listing.tools), None)
+                index.with(Group::Server(server), &Tools::from(listing.tools))
             }),
     )
 }

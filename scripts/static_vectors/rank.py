@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
-"""Measures `vectors.bin` beside the reference lexical ranker of ../shared/retrieval, on its dev halves.
+"""Ranks by `vectors.bin`, alone and beside the reference's own words, to be measured by scripts/search_table.
 
-    measure.py [VECTORS] [--retrieval FOLDER] [--runs FOLDER:NAME ...]
+    rank.py OUT [VECTORS] [--retrieval FOLDER]
 
-Prints nDCG@10 as means over the short and the long kinds of queries, and hit@1/hit@5 on the real catalogues; `--runs`
-adds rankings that something else wrote (`<data set>.<NAME>.jsonl`).
+Writes the run files `<data set>.vectors.jsonl` and `<data set>.lex+vectors.jsonl`.
 """
 
 import argparse
-import collections
 import pathlib
 import re
-import statistics
 import sys
 
 import numpy
@@ -20,24 +17,6 @@ import pack
 import words
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-SHORT = {
-    "livemcp": ("model-query", "step-query"),
-    "livemcp-big": ("model-query", "step-query"),
-    "apibank": ("keyword-query",),
-    "peer-k8s": ("short-query",),
-    "peer-cli": ("short-query",),
-    "peer-mcpproxy": ("paraphrase-query",),
-}
-LONG = {
-    "bfcl": ("live", "synthetic"),
-    "sealtools": ("single-call", "multi-call"),
-    "metatool": ("user-query", "user-query-multi"),
-    "toolbench": ("full-task",),
-    "restbench": ("full-task",),
-    "livemcp": ("full-task",),
-    "apibank": ("full-task",),
-}
-REAL = {"real": ("keyword", "phrase", "paraphrase")}
 
 
 class Vectors:
@@ -75,16 +54,16 @@ def mix(lexical, cosines, n_terms):
     return share * lexical / best + (1 - share) * numpy.maximum(0, cosines) / nearest
 
 
-def ranked(scores, tools, depth=100):
+def ranked(scores, tools, depth):
     order = numpy.argsort(-scores, kind="stable")[:depth]
     return [tools[i]["id"] for i in order if scores[i] > 0]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("vectors", type=pathlib.Path, nargs="?", default=REPOSITORY / "src" / "search" / "vectors.bin")
     parser.add_argument("--retrieval", type=pathlib.Path, default=REPOSITORY.parent / "shared" / "retrieval")
-    parser.add_argument("--runs", nargs="*", default=[])
     args = parser.parse_args()
     if not (args.retrieval / "eval.py").exists():
         raise SystemExit(f"skipped: no data in {args.retrieval}")
@@ -93,42 +72,22 @@ def main():
     import eval as reference
 
     vectors = Vectors(args.vectors)
-    results = collections.defaultdict(lambda: collections.defaultdict(list))
-    for dataset in sorted({*SHORT, *LONG, *REAL}):
-        kinds = {kind for group in (SHORT, LONG, REAL) for kind in group.get(dataset, ())}
+    args.out.mkdir(parents=True, exist_ok=True)
+    for dataset in reference.datasets():
         tools, queries = reference.load(dataset)
         lexical = reference.Lex(tools)
         table = numpy.array([vectors.tool(tool, list(reference.walk(tool.get("inputSchema")))) for tool in tools])
-        others = {}
-        for folder, name in (run.split(":") for run in args.runs):
-            others[name] = reference.read_run(pathlib.Path(folder) / f"{dataset}.{name}.jsonl")
+        alone, mixed = {}, {}
         for query in queries:
-            if query["kind"] not in kinds or (query["split"] != "dev" and dataset not in REAL):
-                continue
             terms = dict.fromkeys(lexical.terms(query["query"]))
             scores = numpy.zeros(len(tools))
             for place, score in lexical.scores(terms).items():
                 scores[place] = score
             cosines = (vectors.query(query["query"]) @ table.T).max(0)
-            rankings = {
-                "lex": ranked(scores, tools),
-                "vectors": ranked(cosines + 2, tools),
-                "lex + vectors": ranked(mix(scores, cosines, len(terms)), tools),
-                **{name: run.get(query["id"], []) for name, run in others.items()},
-            }
-            for name, ranking in rankings.items():
-                results[name][dataset, query["kind"]].append(reference.measure(query, ranking))
-
-    def mean(name, dataset, kind, measure):
-        return statistics.fmean(measures[measure] for measures in results[name][dataset, kind])
-
-    for name in results:
-        macros = [
-            statistics.fmean(mean(name, dataset, kind, "ndcg@10") for dataset, kinds in group.items() for kind in kinds)
-            for group in (SHORT, LONG)
-        ]
-        real = (f"{kind} {mean(name, 'real', kind, 'hit@1'):.3f}/{mean(name, 'real', kind, 'hit@5'):.3f}" for kind in REAL["real"])
-        print(f"{name:16} short {macros[0]:.4f} long {macros[1]:.4f}  {'  '.join(real)}")
+            alone[query["id"]] = ranked(cosines + 2, tools, reference.DEPTH)
+            mixed[query["id"]] = ranked(mix(scores, cosines, len(terms)), tools, reference.DEPTH)
+        reference.write_run(args.out / f"{dataset}.vectors.jsonl", alone)
+        reference.write_run(args.out / f"{dataset}.lex+vectors.jsonl", mixed)
 
 
 if __name__ == "__main__":
