@@ -283,7 +283,7 @@ mod tests {
                 .map(|name| ((*name).to_owned(), json!({"type": "string"})))
                 .collect();
             let schema = json!({"type": "object", "properties": properties});
-            Arc::new(Tool::host(name, Some(description), Some(&schema), true))
+            Arc::new(Tool::host(name, Some(description), Some(schema), true))
         })
         .into()
     }

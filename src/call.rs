@@ -267,7 +267,7 @@ mod tests {
         }
         let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let host = HostTools::from(vec![
-            Arc::new(Tool::host("now", None, Some(&parameters), true)),
+            Arc::new(Tool::host("now", None, Some(parameters), true)),
             Arc::new(Tool::host("tool_search", None, None, false)),
             Arc::new(Tool::host("toolCall", None, None, false)),
         ]);

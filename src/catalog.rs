@@ -56,7 +56,7 @@ impl Tool {
     pub fn host(
         name: &str,
         description: Option<&str>,
-        parameters: Option<&Value>,
+        parameters: Option<Value>,
         defer: bool,
     ) -> Tool {
         Tool {
@@ -64,7 +64,7 @@ impl Tool {
             exposed: ExposedName::verbatim(name),
             title: None,
             description: description.unwrap_or_default().to_owned(),
-            input_schema: parameters.cloned().unwrap_or_default(),
+            input_schema: parameters.unwrap_or_default(),
             extra: Map::new(),
             deferrable: defer,
             tokens: 0,
@@ -521,7 +521,7 @@ mod tests {
     fn host_tools_are_defined_as_the_host_sent_them() {
         let parameters =
             json!({"type": "object", "properties": {"$x": {"type": "array"}}, "strict": true});
-        let tool = Tool::host("now", None, Some(&parameters), false);
+        let tool = Tool::host("now", None, Some(parameters.clone()), false);
         assert_eq!(
             tool.definition(Format::Openai),
             format!(

@@ -127,7 +127,7 @@ fn index_of_rows(rows: Vec<Row>) -> anyhow::Result<(Index, Ids)> {
                 Tool::host(
                     &tool.name,
                     tool.description.as_deref(),
-                    Some(&tool.input_schema),
+                    Some(tool.input_schema),
                     true,
                 )
                 .into(),

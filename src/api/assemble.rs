@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::api::error::ApiError;
@@ -118,28 +119,22 @@ fn compile(scope: Option<&Scope>) -> Result<CoreScope, ApiError> {
 
 /// The session's tools where these are the same: what was computed for them is kept.
 fn host_tools(sent: Vec<HostTool>, session: &Session) -> HostTools {
-    let tools: Vec<Tool> = sent
-        .iter()
-        .map(|it| {
-            Tool::host(
-                &it.name,
-                it.description.as_deref(),
-                it.parameters.as_ref(),
-                it.defer == Some(true),
-            )
-        })
-        .collect();
-    let same = session.host.tools.len() == tools.len()
-        && session
-            .host
-            .tools
-            .iter()
-            .zip(&tools)
-            .all(|(old, new)| **old == *new);
-    if same {
-        session.host.clone()
-    } else {
-        let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
-        HostTools::from(tools)
+    let known = &session.host.tools;
+    if known.len() == sent.len() && known.iter().zip(&sent).all(|(tool, it)| is(tool, it)) {
+        return session.host.clone();
     }
+    let tool = |it: HostTool| {
+        let (name, description) = (&it.name, it.description.as_deref());
+        Tool::host(name, description, it.parameters, it.defer == Some(true))
+    };
+    let tools: Vec<Arc<Tool>> = sent.into_iter().map(|it| Arc::new(tool(it))).collect();
+    HostTools::from(tools)
+}
+
+/// Whether a tool is what was made of the same tool of the host before.
+fn is(tool: &Tool, sent: &HostTool) -> bool {
+    tool.exposed.as_str() == sent.name
+        && tool.description == sent.description.as_deref().unwrap_or_default()
+        && tool.deferrable == (sent.defer == Some(true))
+        && tool.input_schema == *sent.parameters.as_ref().unwrap_or(&Value::Null)
 }

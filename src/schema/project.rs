@@ -3,6 +3,9 @@
 //! Every API refuses the whole request for one schema that it does not like, so what each is known to refuse is
 //! rewritten or left out. That loses nothing: arguments are checked against the server's own schema.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::schema::normalise::normalise;
@@ -30,49 +33,71 @@ impl Definition<'_> {
     /// The compact JSON text of one element of `tools`; the same definition gives the same bytes.
     pub fn write(&self, format: Format) -> String {
         let parameters = if self.as_given && is_object_schema(self.input_schema) {
-            self.input_schema.clone()
+            Cow::Borrowed(self.input_schema)
         } else {
-            parameters(self.input_schema, format)
+            Cow::Owned(parameters(self.input_schema, format))
         };
-        let mut function = Map::new();
-        function.insert("name".to_owned(), self.name.into());
-        if !self.description.is_empty() || format == Format::Gemini {
-            function.insert("description".to_owned(), self.description.into());
+        let mut function = Object::default();
+        if format == Format::OpenaiResponses {
+            function.add("type", "function");
         }
-        let value = match format {
+        function.add("name", self.name);
+        if format == Format::Mcp
+            && let Some(title) = self.title
+        {
+            function.add("title", title);
+        }
+        if !self.description.is_empty() || format == Format::Gemini {
+            function.add("description", self.description);
+        }
+        match format {
             Format::Openai => {
-                function.insert("parameters".to_owned(), parameters);
-                json!({"type": "function", "function": function})
+                function.add("parameters", &*parameters);
+                return format!(r#"{{"type":"function","function":{}}}"#, function.finish());
             }
-            Format::OpenaiResponses => {
-                function.insert("parameters".to_owned(), parameters);
-                function.shift_insert(0, "type".to_owned(), "function".into());
-                Value::Object(function)
+            Format::OpenaiResponses => function.add("parameters", &*parameters),
+            Format::Anthropic => function.add("input_schema", &*parameters),
+            Format::Gemini => function.add("parametersJsonSchema", &*parameters),
+            Format::Mcp => {
+                function.add("inputSchema", &*parameters);
+                for (key, value) in self.extra {
+                    function.add(key, value);
+                }
             }
-            Format::Anthropic => {
-                function.insert("input_schema".to_owned(), parameters);
-                Value::Object(function)
-            }
-            Format::Gemini => {
-                function.insert("parametersJsonSchema".to_owned(), parameters);
-                Value::Object(function)
-            }
-            Format::Mcp => self.mcp(function, parameters),
-        };
-        value.to_string()
+        }
+        function.finish()
+    }
+}
+
+/// A JSON object that is written member by member, without a copy of what is in it.
+#[derive(Default)]
+struct Object<'a> {
+    keys: Vec<&'a str>,
+    text: Vec<u8>,
+}
+
+impl<'a> Object<'a> {
+    /// Adds a member; of several of one name the first is the one.
+    fn add(&mut self, key: &'a str, value: &(impl Serialize + ?Sized)) {
+        if self.keys.contains(&key) {
+            return;
+        }
+        self.text
+            .push(if self.keys.is_empty() { b'{' } else { b',' });
+        self.keys.push(key);
+        self.write(key);
+        self.text.push(b':');
+        self.write(value);
     }
 
-    fn mcp(&self, mut tool: Map<String, Value>, input_schema: Value) -> Value {
-        if let Some(title) = self.title {
-            tool.shift_insert(1, "title".to_owned(), title.into());
-        }
-        tool.insert("inputSchema".to_owned(), input_schema);
-        for (key, value) in self.extra {
-            if !tool.contains_key(key) {
-                tool.insert(key.clone(), value.clone());
-            }
-        }
-        Value::Object(tool)
+    fn write(&mut self, value: &(impl Serialize + ?Sized)) {
+        let written = serde_json::to_writer(&mut self.text, value);
+        written.expect("texts and JSON values can be written to memory");
+    }
+
+    fn finish(mut self) -> String {
+        self.text.push(b'}');
+        String::from_utf8(self.text).expect("JSON is written in UTF-8")
     }
 }
 

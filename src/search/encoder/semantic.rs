@@ -128,7 +128,7 @@ mod tests {
 
     fn check(name: &str, description: &str, expect: Expect) {
         let schema = json!({"properties": {"issue_id": {"type": "string"}, "where": {"properties": {"city": {}}}}});
-        let tool = Tool::host(name, Some(description), Some(&schema), true);
+        let tool = Tool::host(name, Some(description), Some(schema), true);
         expect.assert_eq(&text(&tool));
     }
 
