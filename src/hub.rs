@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::catalog::Catalog;
 use crate::config::{Config, Parsed, Problem, ServerConfig};
 use crate::encoder;
-use crate::hub::session::{Change, Session};
+use crate::hub::session::{Change, Host, Session};
 use crate::hub::state::State;
 use crate::names::{ServerName, ToolId};
 use crate::policy::Pin;
@@ -110,7 +110,7 @@ pub struct UnknownServer(pub String);
 enum Command {
     Session {
         id: String,
-        reply: oneshot::Sender<Arc<Session>>,
+        reply: oneshot::Sender<(Arc<Session>, Arc<Host>)>,
     },
     Sessions {
         reply: oneshot::Sender<Vec<(String, Arc<Session>)>>,
@@ -174,6 +174,11 @@ impl Hub {
 
     /// The session as it is after every change that was sent before.
     pub async fn session(&self, id: &str) -> Arc<Session> {
+        self.session_and_latest_host(id).await.0
+    }
+
+    /// The session, and what the session that assembled last got from its host: most sessions of a host get the same.
+    pub async fn session_and_latest_host(&self, id: &str) -> (Arc<Session>, Arc<Host>) {
         self.ask(|reply| Command::Session {
             id: id.to_owned(),
             reply,

@@ -139,7 +139,7 @@ pub fn view_of<'a>(snapshot: &'a Snapshot, session: &'a Session) -> View<'a> {
     let assembled = session.assembled.as_ref();
     View {
         catalog: &snapshot.catalog,
-        host: &session.host,
+        host: &session.host.tools,
         scope: &session.scope,
         bridged: assembled
             .is_some_and(|it| it.assembly.decision.mode == crate::assembly::Mode::Bridged),

@@ -16,7 +16,7 @@ use crate::catalog::host::HostTools;
 use crate::catalog::scope::Scope as CoreScope;
 use crate::catalog::view::View;
 use crate::config::DecisionScope;
-use crate::hub::session::{Assembled, Change, Inputs, Session};
+use crate::hub::session::{Assembled, Change, Host, Inputs};
 
 /// How long servers that are still starting are waited for, unless the host says.
 const DEFAULT_WAIT: Duration = Duration::from_millis(1500);
@@ -39,10 +39,13 @@ pub async fn assemble_tools(
         hub.settled(wait).await;
     }
     let id = params.session_id.as_deref().unwrap_or_default();
-    let session = hub.session(id).await;
+    let (session, latest_host) = hub.session_and_latest_host(id).await;
     let snapshot = hub.snapshot();
     let config = &snapshot.config.tool_search;
-    let host = host_tools(params.host_tools.unwrap_or_default(), &session);
+    let host = host_tools(
+        params.host_tools.unwrap_or_default(),
+        [&session.host, &latest_host],
+    );
     let scope = if *session.scope == scope {
         session.scope.clone()
     } else {
@@ -58,14 +61,14 @@ pub async fn assemble_tools(
             .filter(|_| config.decision == DecisionScope::Session),
     };
     let unchanged_inputs = |it: &&Arc<Assembled>| {
-        it.from == from && host.ptr_eq(&session.host) && Arc::ptr_eq(&scope, &session.scope)
+        it.from == from && Arc::ptr_eq(&host, &session.host) && Arc::ptr_eq(&scope, &session.scope)
     };
     let assembled = match session.assembled.as_ref().filter(unchanged_inputs) {
         Some(assembled) => assembled.clone(),
         None => {
             let view = View {
                 catalog: &snapshot.catalog,
-                host: &host,
+                host: &host.tools,
                 scope: &scope,
                 bridged: false,
             };
@@ -117,18 +120,20 @@ fn compile(scope: Option<&Scope>) -> Result<CoreScope, ApiError> {
     .map_err(|error| ApiError::InvalidParams(format!("`scope`: {error}")))
 }
 
-/// The session's tools where these are the same: what was computed for them is kept.
-fn host_tools(sent: Vec<HostTool>, session: &Session) -> HostTools {
-    let known = &session.host.tools;
-    if known.len() == sent.len() && known.iter().zip(&sent).all(|(tool, it)| is(tool, it)) {
-        return session.host.clone();
+/// The session's tools where these are the same, or another session's: what was computed for them is kept.
+fn host_tools(sent: Vec<HostTool>, known: [&Arc<Host>; 2]) -> Arc<Host> {
+    for host in known {
+        let known = &host.tools.tools;
+        if known.len() == sent.len() && known.iter().zip(&sent).all(|(tool, it)| is(tool, it)) {
+            return host.clone();
+        }
     }
     let tool = |it: HostTool| {
         let (name, description) = (&it.name, it.description.as_deref());
         Tool::host(name, description, it.parameters, it.defer == Some(true))
     };
     let tools: Vec<Arc<Tool>> = sent.into_iter().map(|it| Arc::new(tool(it))).collect();
-    HostTools::from(tools)
+    Arc::new(Host::from(HostTools::from(tools)))
 }
 
 /// Whether a tool is what was made of the same tool of the host before.
@@ -137,4 +142,33 @@ fn is(tool: &Tool, sent: &HostTool) -> bool {
         && tool.description == sent.description.as_deref().unwrap_or_default()
         && tool.deferrable == (sent.defer == Some(true))
         && tool.input_schema == *sent.parameters.as_ref().unwrap_or(&Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sent(description: &str) -> Vec<HostTool> {
+        let tools = json!([
+            {"name": "now"},
+            {"name": "ask", "description": description, "parameters": {"type": "object"}, "defer": true},
+        ]);
+        serde_json::from_value(tools).unwrap()
+    }
+
+    #[test]
+    fn a_host_that_sends_the_same_tools_again_has_them_made_once() {
+        let none = Arc::default();
+        let first = host_tools(sent("asks"), [&none, &none]);
+        for known in [[&first, &none], [&none, &first]] {
+            assert!(Arc::ptr_eq(&host_tools(sent("asks"), known), &first));
+            let other = host_tools(sent("asks again"), known);
+            assert!(!Arc::ptr_eq(&other, &first));
+            assert_eq!(other.tools.tools[1].description, "asks again");
+        }
+        let fewer = host_tools(sent("asks")[..1].to_vec(), [&first, &first]);
+        assert_eq!(fewer.tools.tools.len(), 1);
+    }
 }

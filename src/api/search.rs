@@ -22,6 +22,7 @@ const MEANINGS_LIMIT: Duration = Duration::from_millis(250);
 pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
     let index = turn
         .session
+        .host
         .index(turn.snapshot.catalog.generation(), &turn.snapshot.index);
     let meanings = match &turn.snapshot.encoder {
         Some(encoder) => {

@@ -24,11 +24,6 @@ impl HostTools {
             .filter(|place| name_at(place) == name)?;
         Some(&self.tools[*place as usize])
     }
-
-    /// Whether these are the very same tools.
-    pub fn ptr_eq(&self, other: &HostTools) -> bool {
-        Arc::ptr_eq(&self.tools, &other.tools)
-    }
 }
 
 impl From<Vec<Arc<Tool>>> for HostTools {

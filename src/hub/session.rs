@@ -1,7 +1,7 @@
 //! What the sidecar remembers of one conversation, and of how many.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::assembly::{Assembly, Mode};
 use crate::catalog::host::HostTools;
@@ -17,7 +17,7 @@ const KEPT: usize = 1000;
 #[derive(Clone, Default)]
 pub struct Session {
     /// The host's own tools, as of the last assembly.
-    pub host: HostTools,
+    pub host: Arc<Host>,
     pub scope: Arc<Scope>,
     pub assembled: Option<Arc<Assembled>>,
     /// The mode of the first assembly.
@@ -25,7 +25,14 @@ pub struct Session {
     /// Tools that the host has allowed for the rest of the session.
     pub approved: BTreeSet<ToolId>,
     pub counts: Counts,
-    host_index: Arc<OnceLock<(u64, Index)>>,
+}
+
+/// What a host runs itself; sessions that have the same share it.
+#[derive(Default)]
+pub struct Host {
+    pub tools: HostTools,
+    /// Over the catalog of a generation and these tools.
+    index: Mutex<Option<(u64, Index)>>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -58,7 +65,7 @@ pub struct Inputs {
 pub enum Change {
     /// Tools were assembled: from now on these host tools and this scope hold.
     Assembled {
-        host: HostTools,
+        host: Arc<Host>,
         scope: Arc<Scope>,
         assembled: Arc<Assembled>,
     },
@@ -68,19 +75,34 @@ pub enum Change {
     Approved(ToolId),
 }
 
-impl Session {
-    /// The index over the catalog and this session's host tools; made once a generation.
-    pub fn index(&self, generation: u64, catalog: &Index) -> Index {
-        if !self.host.tools.iter().any(|tool| tool.deferrable) {
-            return catalog.clone();
-        }
-        let with_host = || catalog.with(Group::Host, &self.host.tools);
-        match self.host_index.get_or_init(|| (generation, with_host())) {
-            (at, index) if *at == generation => index.clone(),
-            _ => with_host(),
+impl From<HostTools> for Host {
+    fn from(tools: HostTools) -> Host {
+        Host {
+            tools,
+            index: Mutex::default(),
         }
     }
+}
 
+impl Host {
+    /// The index over the catalog and these tools; made once a generation, while others who want it wait for it.
+    pub fn index(&self, generation: u64, catalog: &Index) -> Index {
+        if !self.tools.tools.iter().any(|tool| tool.deferrable) {
+            return catalog.clone();
+        }
+        let mut made = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*made {
+            Some((at, index)) if *at == generation => index.clone(),
+            _ => {
+                let index = catalog.with(Group::Host, &self.tools.tools);
+                *made = Some((generation, index.clone()));
+                index
+            }
+        }
+    }
+}
+
+impl Session {
     fn after(&self, change: Change) -> Session {
         let mut next = self.clone();
         match change {
@@ -89,14 +111,6 @@ impl Session {
                 scope,
                 assembled,
             } => {
-                let same_host = host.ptr_eq(&self.host);
-                let same_generation = self
-                    .assembled
-                    .as_ref()
-                    .is_some_and(|it| it.from.generation == assembled.from.generation);
-                if !(same_host && same_generation) {
-                    next.host_index = Arc::default();
-                }
                 next.first_mode
                     .get_or_insert(assembled.assembly.decision.mode);
                 next.host = host;
@@ -125,6 +139,8 @@ impl Session {
 pub struct Sessions {
     by_id: BTreeMap<String, Kept>,
     clock: u64,
+    /// Of the session that assembled last.
+    pub latest_host: Arc<Host>,
 }
 
 struct Kept {
@@ -149,6 +165,9 @@ impl Sessions {
     pub fn apply(&mut self, id: &str, change: Change) {
         if matches!(change, Change::Approved(_)) && !self.by_id.contains_key(id) {
             return;
+        }
+        if let Change::Assembled { host, .. } = &change {
+            self.latest_host = host.clone();
         }
         let session = Arc::new(self.get(id).after(change));
         self.by_id.insert(
@@ -201,6 +220,8 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
+    use crate::catalog::Tool;
+
     use super::*;
 
     fn tool(server: &str) -> ToolId {
@@ -228,6 +249,22 @@ mod tests {
         sessions.close("s");
         sessions.apply("s", Change::Approved(tool("a")));
         assert!(sessions.get("s").approved.is_empty());
+    }
+
+    #[test]
+    fn a_hosts_tools_are_indexed_once_a_generation() {
+        let tool = |name: &str| Arc::new(Tool::host(name, None, None, true));
+        let host = Host::from(HostTools::from(vec![tool("ask")]));
+        let names = |index: &Index| -> Vec<String> {
+            index.tools().map(|it| it.exposed.to_string()).collect()
+        };
+        let empty = Index::default();
+        assert_eq!(names(&host.index(1, &empty)), ["ask"]);
+        let server = Group::Server(ServerName::new("web").unwrap());
+        let more = empty.with(server, &[tool("get")].into());
+        // Of one generation there is one catalog, so that this one is not looked at.
+        assert_eq!(names(&host.index(1, &more)), ["ask"]);
+        assert_eq!(names(&host.index(2, &more)), ["ask", "get"]);
     }
 
     #[test]

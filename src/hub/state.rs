@@ -108,7 +108,10 @@ impl State {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Session { id, reply } => drop(reply.send(self.sessions.get(&id))),
+            Command::Session { id, reply } => {
+                let session = self.sessions.get(&id);
+                let _ = reply.send((session, self.sessions.latest_host.clone()));
+            }
             Command::Sessions { reply } => drop(reply.send(self.sessions.list())),
             Command::Change { id, change } => self.sessions.apply(&id, change),
             Command::Close { id, reply } => drop(reply.send(self.sessions.close(&id))),
