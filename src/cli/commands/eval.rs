@@ -67,7 +67,8 @@ pub async fn run(global: &Global, args: Eval, output: &Output) -> anyhow::Result
         }
         let semantic = |case: usize| meanings[case].as_ref()?.of(0);
         let trial = trial::run_with(&snapshot.index, &cases, DEPTH, semantic);
-        if let Some(name) = trial.rows.iter().flat_map(|row| &row.unknown).next() {
+        let unknown = cases.iter().flat_map(|case| case.unknown(&snapshot.index));
+        if let Some(name) = unknown.into_iter().next() {
             let message = format!("`{name}` is expected, but there is no such tool");
             return Err(Failure::new(Exit::WrongUsage, message).into());
         }
