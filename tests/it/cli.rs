@@ -475,6 +475,7 @@ fn eval_tells_where_the_right_tool_stood() {
         json!({
             "queries": 2,
             "skipped": 0,
+            "unknown": 0,
             "recallAt1": 0.5,
             "recallAt3": 0.5,
             "recallAt5": 0.5,
@@ -515,6 +516,46 @@ fn eval_tells_where_the_right_tool_stood() {
         r#"{"query": "x", "expected": ["no_tool"]}"#,
     );
     assert_eq!(place.run(&["eval", "queries.jsonl"]).status, Some(2));
+}
+
+#[test]
+fn eval_leaves_out_what_expects_a_tool_that_is_not_there() {
+    let place = Place::with_demo_servers();
+    place.write(
+        "queries.jsonl",
+        r#"# recorded
+{"query": "mcp_notes_create_note", "expected": ["mcp_notes_create_note"]}
+{"query": "what time is it", "expected": ["now"]}
+{"query": "mcp_units_convert", "expected": ["mcp_units_convert", "mcp_units_exchange"]}
+"#,
+    );
+    let warnings = expect![[r#"
+        warning: queries.jsonl:3: there is no tool `now`
+        warning: queries.jsonl:4: there is no tool `mcp_units_exchange`
+    "#]];
+    place.run(&["eval", "queries.jsonl"]).check(
+        0,
+        expect![[r#"
+            RECALL@1  RECALL@3  RECALL@5  RECALL@10  MRR
+             100.0 %   100.0 %   100.0 %    100.0 %  1.000
+            2 queries, 0 misses, 1 left out that expect an unknown tool
+        "#]],
+        warnings,
+    );
+    let summary = place.run(&["eval", "queries.jsonl", "--format", "json"]);
+    assert_eq!(summary.json(0)["unknown"], 1);
+    place.write(
+        "queries.jsonl",
+        r#"{"query": "what time is it", "expected": ["now"]}"#,
+    );
+    place.run(&["eval", "queries.jsonl"]).check(
+        2,
+        expect![""],
+        expect![[r#"
+            warning: queries.jsonl:1: there is no tool `now`
+            error: no query of `queries.jsonl` expects a tool that there is
+        "#]],
+    );
 }
 
 #[test]
