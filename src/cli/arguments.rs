@@ -202,7 +202,8 @@ pub struct Serve {
     /// How messages are told apart; `auto` looks at the first byte of the host.
     #[arg(long, value_name = "FRAMING", default_value = "auto")]
     pub framing: FramingArgument,
-    /// Append each search and the tool that was called next to this file, one JSON object a line, for `toolcrib eval`.
+    /// Append each search and the server's tool that was called next to this file, one JSON object a line, for `toolcrib
+    /// eval`. The secrets of the configuration are left out, and nobody else can read the file afterwards.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }

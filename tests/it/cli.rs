@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -455,6 +457,35 @@ fn a_server_that_cannot_be_reached_is_status_4_and_does_not_spoil_the_others() {
     );
     let alone = Place::with_servers(json!({"broken": {"command": "there-is-no-such-program"}}));
     assert_eq!(alone.run(&["tools"]).status, Some(4));
+}
+
+#[test]
+fn only_a_regular_file_is_recorded_to() {
+    let place = Place::with_demo_servers();
+    fs::create_dir(place.path("folder")).unwrap();
+    let made = Command::new("mkfifo").arg(place.path("pipe")).status();
+    assert!(made.unwrap().success());
+    let _socket = UnixListener::bind(place.path("socket")).unwrap();
+    symlink("nowhere", place.path("dangling")).unwrap();
+    symlink("pipe", place.path("link")).unwrap();
+    for (name, reason) in [
+        ("folder", "it is a folder and no regular file"),
+        ("pipe", "it is a named pipe and no regular file"),
+        ("link", "it is a named pipe and no regular file"),
+        ("socket", "it is a socket and no regular file"),
+        ("/dev/null", "it is a device and no regular file"),
+        ("dangling", "it is a symbolic link to nothing"),
+    ] {
+        let ran = place.run(&["serve", "--record", name]);
+        assert_eq!(
+            ran.stderr,
+            format!("error: cannot record to `{name}`: {reason}\n")
+        );
+        assert_eq!(ran.status, Some(2));
+    }
+    symlink("recorded.jsonl", place.path("good")).unwrap();
+    place.write("recorded.jsonl", "");
+    assert_eq!(place.run(&["serve", "--record", "good"]).status, Some(0));
 }
 
 #[test]
