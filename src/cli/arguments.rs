@@ -317,7 +317,8 @@ pub struct Codegen {
 
 #[derive(Debug, Args)]
 pub struct Eval {
-    /// File with one query a line, as JSON, or with a list of queries in YAML.
+    /// File with one query a line, as JSON, or with a list of queries in YAML; lines that begin with `#` say nothing. Queries
+    /// for tools that there are not are left out, with a warning.
     pub queries: PathBuf,
     /// Exit status 1 where less than this share of the expected tools, from 0 to 1, is among the first five.
     #[arg(long, value_name = "SHARE", value_parser = share)]
