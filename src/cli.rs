@@ -6,6 +6,7 @@ mod exit;
 mod layout;
 mod output;
 mod progress;
+mod record_file;
 mod render;
 mod session;
 mod style;

@@ -84,15 +84,25 @@ pub fn names(retrieval: &Path) -> anyhow::Result<Vec<String>> {
 }
 
 impl Dataset {
-    /// Reads a data set; one without tools of its own asks among those of the catalogs.
+    /// Reads a data set; one without tools of its own asks among those of the catalogs. Nothing can be said of one that
+    /// has no tools at all, or no queries.
     pub fn read(retrieval: &Path, name: &str, catalogs: &Path) -> anyhow::Result<Dataset> {
         let folder = retrieval.join(name);
-        let queries = lines(&folder.join(QUERIES))?;
+        let asked = folder.join(QUERIES);
+        let queries: Vec<Query> = lines(&asked)?;
+        anyhow::ensure!(!queries.is_empty(), "`{}` has no queries", asked.display());
         let tools = folder.join(TOOLS);
-        let (index, ids) = match tools.is_file() {
+        let has_tools = tools.is_file();
+        let (index, ids) = match has_tools {
             true => index_of_rows(lines(&tools)?)?,
             false => index_of_catalogs(catalogs)?,
         };
+        let from = if has_tools { &tools } else { catalogs };
+        anyhow::ensure!(
+            index.tools().next().is_some(),
+            "`{}` has no tools",
+            from.display()
+        );
         Ok(Dataset {
             index,
             queries,
@@ -201,4 +211,49 @@ fn lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
 
 fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const QUERY: &str = r#"{"id": "1", "query": "a", "relevant": [], "kind": "phrase"}"#;
+    const TOOL: &str = r#"{"id": "1", "server": "s", "name": "t"}"#;
+    const CATALOG: &str = r#"{"server": "s", "tools": [{"name": "t"}]}"#;
+
+    /// Reads a data set of these files, with or without a catalog; says what is wrong.
+    fn wrong(queries: &str, tools: Option<&str>, catalog: Option<&str>) -> Option<String> {
+        let folder = TempDir::new().unwrap();
+        let (set, catalogs) = (folder.path().join("set"), folder.path().join("catalogs"));
+        fs::create_dir(&set).unwrap();
+        fs::create_dir(&catalogs).unwrap();
+        fs::write(set.join(QUERIES), queries).unwrap();
+        if let Some(tools) = tools {
+            fs::write(set.join(TOOLS), tools).unwrap();
+        }
+        if let Some(catalog) = catalog {
+            fs::write(catalogs.join("s.json"), catalog).unwrap();
+        }
+        let read = Dataset::read(folder.path(), "set", &catalogs);
+        let error = read.err()?.to_string();
+        Some(error.replace(&format!("{}/", folder.path().display()), ""))
+    }
+
+    #[test]
+    fn an_empty_data_set_is_an_error() {
+        assert_eq!(wrong(QUERY, Some(TOOL), None), None);
+        assert_eq!(wrong(QUERY, None, Some(CATALOG)), None);
+        let no_tools = |folder: &str| Some(format!("`{folder}` has no tools"));
+        assert_eq!(
+            wrong(QUERY, Some(""), Some(CATALOG)),
+            no_tools("set/tools.jsonl")
+        );
+        assert_eq!(wrong(QUERY, None, None), no_tools("catalogs"));
+        let empty = r#"{"server": "s", "tools": []}"#;
+        assert_eq!(wrong(QUERY, None, Some(empty)), no_tools("catalogs"));
+        let no_queries = Some("`set/queries.jsonl` has no queries".to_owned());
+        assert_eq!(wrong("\n", Some(TOOL), None), no_queries);
+    }
 }

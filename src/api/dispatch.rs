@@ -318,6 +318,6 @@ fn absent_server(snapshot: &Snapshot, name: &str) -> Option<String> {
 fn called(turn: &Turn<'_>, tool: &Tool) {
     turn.hub.change_session(turn.session_id, Change::Called);
     if let Some(recorder) = turn.sidecar.recorder() {
-        recorder.called(turn.session_id, tool.exposed.as_str());
+        recorder.called(turn.session_id, tool);
     }
 }

@@ -71,7 +71,8 @@ pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
                 .hits
                 .iter()
                 .map(|hit| hit.tool.exposed.as_str().to_owned());
-            recorder.searched(turn.session_id, query, shown.collect());
+            let config = &turn.snapshot.config;
+            recorder.searched(turn.session_id, config, query, shown.collect());
         }
     }
     Answered::new(Outcome::Ok, content).through(Some(BridgeTool::Search))

@@ -131,6 +131,9 @@ impl Sidecar {
     fn start(&self, loaded: Loaded) -> Hub {
         let options = ServerOptions::new(self.inner.shim.clone(), self.inner.host.support());
         let (hub, notices) = Hub::start(loaded, options);
+        if let Some(recorder) = self.recorder() {
+            recorder.tell(self.inner.host.clone());
+        }
         tokio::spawn(forward(hub.snapshots(), notices, self.inner.host.clone()));
         hub
     }

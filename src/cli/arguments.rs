@@ -202,7 +202,8 @@ pub struct Serve {
     /// How messages are told apart; `auto` looks at the first byte of the host.
     #[arg(long, value_name = "FRAMING", default_value = "auto")]
     pub framing: FramingArgument,
-    /// Append each search and the tool that was called next to this file, one JSON object a line, for `toolcrib eval`.
+    /// Append each search and the server's tool that was called next to this file, one JSON object a line, for `toolcrib
+    /// eval`. The secrets of the configuration are left out, and nobody else can read the file afterwards.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }
@@ -316,7 +317,8 @@ pub struct Codegen {
 
 #[derive(Debug, Args)]
 pub struct Eval {
-    /// File with one query a line, as JSON, or with a list of queries in YAML.
+    /// File with one query a line, as JSON, or with a list of queries in YAML; lines that begin with `#` say nothing. Queries
+    /// for tools that there are not are left out, with a warning.
     pub queries: PathBuf,
     /// Exit status 1 where less than this share of the expected tools, from 0 to 1, is among the first five.
     #[arg(long, value_name = "SHARE", value_parser = share)]

@@ -20,30 +20,31 @@ pub const CUTS: [usize; 4] = [1, 3, 5, 10];
 const DEPTH: usize = 10;
 
 /// Measures a ranking, best first. `right` gives each right tool a grade, 1 where all are equally right.
+///
+/// A tool counts once, where it stands first, however often it is in either.
 pub fn measure<T: PartialEq>(ranked: &[T], right: &[(T, f64)]) -> Measures {
-    let grade = |tool: &T| {
-        right
-            .iter()
-            .find(|(it, _)| it == tool)
-            .map(|(_, grade)| *grade)
-    };
-    let found = |depth: usize| {
-        ranked
-            .iter()
-            .take(depth)
-            .filter(|tool| grade(tool).is_some())
-            .count()
-    };
-    let first = ranked
+    let right: Vec<&(T, f64)> = right
         .iter()
-        .take(DEPTH)
-        .position(|tool| grade(tool).is_some());
+        .enumerate()
+        .filter(|(at, (tool, _))| !right[..*at].iter().any(|(it, _)| it == tool))
+        .map(|(_, it)| it)
+        .collect();
+    let deepest = CUTS.into_iter().fold(DEPTH, usize::max);
+    let ranked = &ranked[..ranked.len().min(deepest)];
+    // The grade of each tool of the ranking, of right ones that have not stood before.
+    let grades: Vec<Option<f64>> = ranked
+        .iter()
+        .enumerate()
+        .map(|(rank, tool)| {
+            let (_, grade) = right.iter().find(|(it, _)| it == tool)?;
+            (!ranked[..rank].contains(tool)).then_some(*grade)
+        })
+        .collect();
+    let found = |depth: usize| grades.iter().take(depth).flatten().count();
+    let first = grades.iter().take(DEPTH).position(Option::is_some);
     let gain = |(rank, grade): (usize, f64)| (grade.exp2() - 1.0) / (rank as f64 + 2.0).log2();
-    let grades = ranked
-        .iter()
-        .take(DEPTH)
-        .map(|tool| grade(tool).unwrap_or(0.0));
-    let gained: f64 = grades.enumerate().map(gain).sum();
+    let gained = grades.iter().take(DEPTH).map(|grade| grade.unwrap_or(0.0));
+    let gained: f64 = gained.enumerate().map(gain).sum();
     let mut ideal: Vec<f64> = right.iter().map(|(_, grade)| *grade).collect();
     ideal.sort_by(|a, b| b.total_cmp(a));
     ideal.truncate(DEPTH);
@@ -127,6 +128,26 @@ mod tests {
                 ndcg: 0.6241,
             },
         );
+    }
+
+    #[test]
+    fn a_tool_that_comes_or_is_right_more_than_once_counts_once() {
+        let once = Measures {
+            recall: [1.0; 4],
+            hit_at_1: 1.0,
+            hit_at_5: 1.0,
+            mrr: 1.0,
+            ndcg: 1.0,
+        };
+        check("a a b", "a", once);
+        check("a b", "a a", once);
+        check("a a b", "a a", once);
+        let half = Measures {
+            recall: [0.5; 4],
+            ndcg: 0.6131,
+            ..once
+        };
+        check("a a a", "a b", half);
     }
 
     #[test]

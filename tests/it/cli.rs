@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -490,6 +492,35 @@ fn a_server_that_cannot_be_reached_is_status_4_and_does_not_spoil_the_others() {
 }
 
 #[test]
+fn only_a_regular_file_is_recorded_to() {
+    let place = Place::with_demo_servers();
+    fs::create_dir(place.path("folder")).unwrap();
+    let made = Command::new("mkfifo").arg(place.path("pipe")).status();
+    assert!(made.unwrap().success());
+    let _socket = UnixListener::bind(place.path("socket")).unwrap();
+    symlink("nowhere", place.path("dangling")).unwrap();
+    symlink("pipe", place.path("link")).unwrap();
+    for (name, reason) in [
+        ("folder", "it is a folder and no regular file"),
+        ("pipe", "it is a named pipe and no regular file"),
+        ("link", "it is a named pipe and no regular file"),
+        ("socket", "it is a socket and no regular file"),
+        ("/dev/null", "it is a device and no regular file"),
+        ("dangling", "it is a symbolic link to nothing"),
+    ] {
+        let ran = place.run(&["serve", "--record", name]);
+        assert_eq!(
+            ran.stderr,
+            format!("error: cannot record to `{name}`: {reason}\n")
+        );
+        assert_eq!(ran.status, Some(2));
+    }
+    symlink("recorded.jsonl", place.path("good")).unwrap();
+    place.write("recorded.jsonl", "");
+    assert_eq!(place.run(&["serve", "--record", "good"]).status, Some(0));
+}
+
+#[test]
 fn eval_tells_where_the_right_tool_stood() {
     let place = Place::with_demo_servers();
     place.write(
@@ -507,6 +538,7 @@ fn eval_tells_where_the_right_tool_stood() {
         json!({
             "queries": 2,
             "skipped": 0,
+            "unknown": 0,
             "recallAt1": 0.5,
             "recallAt3": 0.5,
             "recallAt5": 0.5,
@@ -547,6 +579,46 @@ fn eval_tells_where_the_right_tool_stood() {
         r#"{"query": "x", "expected": ["no_tool"]}"#,
     );
     assert_eq!(place.run(&["eval", "queries.jsonl"]).status, Some(2));
+}
+
+#[test]
+fn eval_leaves_out_what_expects_a_tool_that_is_not_there() {
+    let place = Place::with_demo_servers();
+    place.write(
+        "queries.jsonl",
+        r#"# recorded
+{"query": "mcp_notes_create_note", "expected": ["mcp_notes_create_note"]}
+{"query": "what time is it", "expected": ["now"]}
+{"query": "mcp_units_convert", "expected": ["mcp_units_convert", "mcp_units_exchange"]}
+"#,
+    );
+    let warnings = expect![[r#"
+        warning: queries.jsonl:3: there is no tool `now`
+        warning: queries.jsonl:4: there is no tool `mcp_units_exchange`
+    "#]];
+    place.run(&["eval", "queries.jsonl"]).check(
+        0,
+        expect![[r#"
+            RECALL@1  RECALL@3  RECALL@5  RECALL@10  MRR
+             100.0 %   100.0 %   100.0 %    100.0 %  1.000
+            2 queries, 0 misses, 1 left out that expect an unknown tool
+        "#]],
+        warnings,
+    );
+    let summary = place.run(&["eval", "queries.jsonl", "--format", "json"]);
+    assert_eq!(summary.json(0)["unknown"], 1);
+    place.write(
+        "queries.jsonl",
+        r#"{"query": "what time is it", "expected": ["now"]}"#,
+    );
+    place.run(&["eval", "queries.jsonl"]).check(
+        2,
+        expect![""],
+        expect![[r#"
+            warning: queries.jsonl:1: there is no tool `now`
+            error: no query of `queries.jsonl` expects a tool that there is
+        "#]],
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod host;
 mod house;
 mod lsp;
 mod real_catalogs;
+mod record;
 mod rust_client;
 mod search_quality;
 mod serve;

@@ -28,11 +28,18 @@ pub struct Sidecar {
 
 impl Sidecar {
     pub fn start(config: &str) -> Sidecar {
+        let program = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
+        Sidecar::start_by(program, config, &[])
+    }
+
+    /// Started by a program that is given the arguments, with more options for `serve`.
+    pub fn start_by(mut program: Command, config: &str, options: &[&str]) -> Sidecar {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("config.yaml");
         fs::write(&path, config).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+        let mut child = program
             .arg("serve")
+            .args(options)
             .arg("--config")
             .arg(&path)
             .env("HOME", home.path())

@@ -4,12 +4,15 @@ use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
+
 use crate::api::host::Host;
 use crate::api::record::Recorder;
 use crate::api::sidecar::{Sidecar, StartOptions};
 use crate::api::table;
 use crate::cli::arguments::{FramingArgument, Global, Serve};
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::record_file;
 use crate::cli::session::{interruption, shim, source, start_log};
 use crate::config::{self, Problem};
 use crate::config_file;
@@ -52,10 +55,12 @@ fn diagnose(text: &str) -> Vec<Problem> {
 }
 
 fn open(path: &Path) -> anyhow::Result<Recorder> {
-    Recorder::open(path).map_err(|error| {
+    let opened = record_file::open(path).map_err(|error| {
         let message = format!("cannot record to `{}`: {error}", path.display());
-        Failure::new(Exit::WrongUsage, message).into()
-    })
+        Failure::new(Exit::WrongUsage, message)
+    })?;
+    let recorder = Recorder::start(opened.file, path, opened.warning);
+    recorder.context("cannot start to record")
 }
 
 async fn converse(

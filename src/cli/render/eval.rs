@@ -15,6 +15,8 @@ pub struct Report<'a> {
     pub trial: &'a Trial,
     /// Queries of which nobody knows what is right.
     pub skipped: usize,
+    /// Queries that expect only tools that there are not.
+    pub unknown: usize,
     /// Whether misses are told with their reasons.
     pub explain: bool,
 }
@@ -32,6 +34,7 @@ impl Report<'_> {
         let mut summary = Map::new();
         summary.insert("queries".to_owned(), self.cases.len().into());
         summary.insert("skipped".to_owned(), self.skipped.into());
+        summary.insert("unknown".to_owned(), self.unknown.into());
         for (cut, recall) in CUTS.iter().zip(mean.recall) {
             summary.insert(format!("recallAt{cut}"), recall.into());
         }
@@ -59,7 +62,11 @@ impl Report<'_> {
             0 => String::new(),
             skipped => format!(", {skipped} skipped that expect nothing"),
         };
-        text.push_str(&format!("{queries}, {missed}{skipped}\n"));
+        let unknown = match self.unknown {
+            0 => String::new(),
+            unknown => format!(", {unknown} left out that expect an unknown tool"),
+        };
+        text.push_str(&format!("{queries}, {missed}{skipped}{unknown}\n"));
         for (case, _, miss) in misses {
             text.push_str(&self.miss_text(case, miss));
         }
