@@ -125,6 +125,21 @@ impl Handle {
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
+
+    /// Ends its thread and waits until what it has made is on disk, at most so long.
+    pub async fn end(self, limit: Duration) {
+        let mut state = self.reader.state.clone();
+        drop(self);
+        let ended = async {
+            // Whoever is still reading the model has made nothing.
+            while !matches!(*state.borrow_and_update(), State::Starting)
+                && state.changed().await.is_ok()
+            {}
+        };
+        if timeout(limit, ended).await.is_err() {
+            tracing::debug!("the sentence encoder was not done in time");
+        }
+    }
 }
 
 impl Drop for Handle {

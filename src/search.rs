@@ -12,6 +12,7 @@ use crate::search::encoder::semantic::{Key, Semantic, Vectors};
 use crate::search::explain::Explanation;
 use crate::search::layer::{Layer, Statistics};
 use crate::search::outcome::Outcome;
+use crate::search::wanted::Keywords;
 use crate::search::weights::Weights;
 
 mod alias;
@@ -34,6 +35,7 @@ mod synonyms;
 pub mod trial;
 mod vectors;
 pub mod verdict;
+mod wanted;
 mod weights;
 mod words;
 
@@ -48,6 +50,7 @@ pub struct Index {
 struct Shared {
     options: Options,
     aliases: Vec<Alias>,
+    keywords: Vec<Keywords>,
     weights: Weights,
 }
 
@@ -115,10 +118,12 @@ impl Index {
 
     fn weighed(options: Options, weights: Weights) -> Index {
         let aliases = alias::parse(&options.aliases);
+        let keywords = wanted::parse(&options.keywords);
         Index {
             shared: Arc::new(Shared {
                 options,
                 aliases,
+                keywords,
                 weights,
             }),
             host: Arc::default(),
@@ -597,6 +602,63 @@ mod tests {
         };
         let without = index.search_with("list issues", 5, |_| true, Some(semantic));
         assert_eq!(without, index.search("list issues", 5, |_| true));
+    }
+
+    /// Keywords and an alias of the user's, with sentences that point nowhere near these tools.
+    #[test]
+    fn what_a_user_adds_is_not_drowned_by_poor_meanings() {
+        let options = Options {
+            aliases: [("standup".to_owned(), "mcp_slack_send_message".to_owned())].into(),
+            keywords: [(
+                "mcp_calendar_createEvent".to_owned(),
+                vec!["ring".to_owned(), "give".to_owned()],
+            )]
+            .into(),
+        };
+        let index = tools(TOOLS)
+            .into_iter()
+            .fold(Index::new(options), |index, (group, tools)| {
+                index.with(group, &tools.into())
+            });
+        let first = |text: &str, cosine: f32| {
+            let mut vectors = Vectors::default();
+            for (key, tool) in index.keyed_tools() {
+                let is_wanted = ["mcp_slack_send_message", "mcp_calendar_createEvent"]
+                    .contains(&tool.exposed.as_str());
+                let across = match is_wanted {
+                    true => 0.0,
+                    false => cosine,
+                };
+                let numbers = [across, (1.0 - across * across).sqrt()];
+                vectors.insert(*key, Arc::new(Sentence::of_numbers(&numbers)));
+            }
+            let query = Sentence::of_numbers(&[1.0, 0.0]);
+            let semantic = Semantic {
+                query: &query,
+                vectors: &vectors,
+            };
+            let answer = index.search_with(text, 9, |_| true, Some(semantic));
+            let explanation = index.explain_with(text, 9, |_| true, Some(semantic));
+            for (hit, explained) in answer.hits.iter().zip(&explanation.hits) {
+                assert_eq!((&hit.tool, hit.score), (&explained.tool, explained.score));
+                let sum: f32 = explained.contributions.iter().map(|it| it.amount).sum();
+                assert!((sum - hit.score).abs() < 2e-3, "{text}: {sum}");
+            }
+            answer.hits[0].tool.exposed.to_string()
+        };
+        for text in ["give them a ring", "ring", "give her a ring on the balcony"] {
+            assert_eq!(first(text, 0.15), "mcp_calendar_createEvent", "{text}");
+        }
+        assert_eq!(first("give a ring", 0.6), "mcp_calendar_createEvent");
+        let text = "tidy the kitchen before our standup";
+        assert_eq!(first(text, 0.15), "mcp_slack_send_message");
+        // What is asked for besides them has a tool.
+        for (text, cosine) in [
+            ("list the issues of a repository that ring", 0.15),
+            ("what the neighbours cooked for dinner, and a ring", 0.6),
+        ] {
+            assert_ne!(first(text, cosine), "mcp_calendar_createEvent", "{text}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn write_model(folder: &Path) {
+pub(super) fn write_model(folder: &Path) {
     let small = Small::made_up();
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("config.json"), small.config).unwrap();
@@ -22,7 +22,7 @@ fn write_model(folder: &Path) {
     fs::write(folder.join("model.safetensors"), small.file).unwrap();
 }
 
-fn index(names: &[&str]) -> Index {
+pub(super) fn index(names: &[&str]) -> Index {
     let tools: Vec<Arc<Tool>> = names
         .iter()
         .map(|name| Arc::new(Tool::host(name, Some(""), None, true)))
@@ -137,6 +137,37 @@ async fn vectors_are_kept_on_disk_and_made_once() {
     // These tools are the same, but nobody has looked at them yet.
     let same = index(&["open_door", "close_window"]);
     assert_eq!(handle.reader().read(&same, LIMIT).await, Ok(()));
+}
+
+#[tokio::test]
+async fn an_orderly_end_keeps_what_was_made_until_then() {
+    let home = Home::new();
+    write_model(&home.folder.path().join("model"));
+    let handle = home.start();
+    let reader = handle.reader().clone();
+    // So many that they cannot all be made before the end.
+    let names: Vec<String> = (0..50_000).map(|n| format!("open_door_{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(reader.read(&index(&["close_window"]), LIMIT).await, Ok(()));
+    reader.want(&index(&names));
+    handle.end(LIMIT).await;
+    assert!(reader.state.has_changed().is_err(), "the thread has ended");
+    assert_eq!(home.caches().len(), 1);
+}
+
+#[tokio::test]
+async fn an_end_does_not_wait_for_a_model_that_is_still_being_read() {
+    let (start, started) = std_mpsc::channel::<()>();
+    let folders = move || {
+        let _ = started.recv_timeout(LIMIT);
+        Folders {
+            models: Vec::new(),
+            cache: None,
+        }
+    };
+    let handle = Handle::start_in(folders, |_| ());
+    timeout(LIMIT / 2, handle.end(LIMIT)).await.unwrap();
+    drop(start);
 }
 
 #[tokio::test]

@@ -24,8 +24,10 @@ const WAITING: usize = 16;
 /// Vectors that are kept, a few catalogs' worth; beyond that, only those of the last index are.
 const KEPT: usize = 50_000;
 
-/// How often vectors are saved while many are made, so that little is lost when the process ends.
-const SAVE_EVERY: Duration = Duration::from_secs(30);
+/// How long after a start vectors are saved while many are made; after twice as long again, and so on up to the longest
+/// pause, so that little is lost when the process is killed.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How much less pressing this work is than everybody else's.
 const NICE: i32 = 10;
@@ -42,6 +44,10 @@ pub struct Worker {
     /// When vectors were saved last, and whether there are new ones since.
     saved: Instant,
     is_unsaved: bool,
+    /// How long no vectors are saved after that, unless none are lacking.
+    pause: Duration,
+    /// The keys of the texts that were asked for since the start.
+    used: HashSet<Key>,
     waiting: Vec<Index>,
     publisher: watch::Sender<State>,
 }
@@ -69,6 +75,8 @@ impl Worker {
             cache,
             saved: Instant::now(),
             is_unsaved: false,
+            pause: FIRST_PAUSE,
+            used: HashSet::new(),
             waiting: Vec::new(),
             publisher,
         };
@@ -118,10 +126,12 @@ impl Worker {
         }
         let sentences = self.encoder.encode(&texts);
         for (key, sentence) in keys.into_iter().zip(sentences) {
+            self.used.insert(key);
             self.vectors.insert(key, Arc::new(sentence));
         }
         self.is_unsaved = true;
-        if self.saved.elapsed() > SAVE_EVERY {
+        if self.saved.elapsed() > self.pause {
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
             self.save();
         }
     }
@@ -131,10 +141,15 @@ impl Worker {
         let Some(index) = self.waiting.pop() else {
             return;
         };
+        let keys = || index.keyed_tools().map(|(key, _)| *key);
+        let n_used = self.used.len();
+        self.used.extend(keys());
         if self.vectors.len() > KEPT {
-            let keys: HashSet<&Key> = index.keyed_tools().map(|(key, _)| key).collect();
-            self.vectors.retain(|key| keys.contains(key));
+            self.used = keys().collect();
+            self.vectors.retain(|key| self.used.contains(key));
         }
+        // Which are in use matters to those who write only once the file has little room left.
+        self.is_unsaved |= self.used.len() > n_used && self.vectors.len() > KEPT / 2;
         let is_covered = self.publisher.borrow().covering(&index).is_some();
         match is_covered {
             // Whoever waits looks again: its tools had no keys before, so that nobody could tell.
@@ -161,9 +176,41 @@ impl Worker {
         let Some(cache) = &self.cache else {
             return;
         };
-        match cache.write(&self.vectors) {
+        match cache.write(&self.vectors, &self.used, KEPT) {
             Ok(()) => debug!(n_vectors = self.vectors.len(), "vectors saved"),
             Err(error) => warn!(%error, "the vectors of tools cannot be kept on disk"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoder::tests::{index, write_model};
+
+    #[test]
+    fn what_is_made_in_the_first_seconds_is_saved_soon_and_later_ever_more_rarely() {
+        let home = tempfile::tempdir().unwrap();
+        write_model(home.path());
+        let folders = Folders {
+            models: vec![home.path().to_owned()],
+            cache: Some(home.path().to_owned()),
+        };
+        let mut worker = Worker::start(&folders, watch::channel(State::Starting).0).unwrap();
+        let names: Vec<String> = (0..10 * BATCH).map(|n| format!("tool_{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        worker.want(index(&names));
+        let mut saved_after = |seconds| {
+            worker.saved = Instant::now()
+                .checked_sub(Duration::from_secs(seconds))
+                .unwrap();
+            worker.step();
+            !worker.is_unsaved
+        };
+        for (seconds, is_saved) in [(1, false), (3, true), (3, false), (5, true), (7, false)] {
+            assert_eq!(saved_after(seconds), is_saved, "{seconds} s");
+        }
+        let read = Worker::start(&folders, watch::channel(State::Starting).0).unwrap();
+        assert_eq!(read.vectors.len(), 4 * BATCH);
     }
 }

@@ -27,6 +27,8 @@ use crate::server::{Event, ListedTools, LogLevel, ServerHandle, ServerOptions};
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// How long running calls of a server may go on when its entry has changed or is gone.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long an encoder may take to keep what it has made when all ends.
+const ENCODER_LIMIT: Duration = Duration::from_secs(1);
 
 pub struct State {
     snapshot: Snapshot,
@@ -412,7 +414,9 @@ impl State {
 
     async fn stop(&mut self) {
         self.hurry.cancel();
-        self.encoder = None;
+        if let Some(encoder) = self.encoder.take() {
+            self.endings.spawn(encoder.end(ENCODER_LIMIT));
+        }
         for (_, handle) in std::mem::take(&mut self.handles) {
             self.endings.spawn(handle.stop());
         }

@@ -64,6 +64,8 @@ pub enum Rule {
     Meaning,
     /// The tool fits one part of a long query.
     Part,
+    /// Words of the query are keywords or an alias that the user gave the tool, and meaning alone would count for more.
+    Wanted,
     /// The query has the words of the tool's name, or words like them.
     NameCoverage,
     /// The tool has the words of the query, or words like them in its name.
@@ -116,6 +118,7 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
     add(Rule::Alias, found.alias);
     let Some(Ranked {
         mixed,
+        raised,
         name,
         query,
         server,
@@ -152,8 +155,9 @@ fn contributions(found: &Found, outcome: &Outcome, shared: &Shared) -> Vec<Contr
     let meaning = outcome.scores.meaning_of(found.doc) * scales.meaning;
     add(Rule::Meaning, meaning * scale);
     if outcome.query.wishes.len() > 1 {
-        add(Rule::Part, (mixed - words - meaning) * scale);
+        add(Rule::Part, (mixed - raised - words - meaning) * scale);
     }
+    add(Rule::Wanted, raised * scale);
     let covered = mixed * blend.coverage(name, query);
     let by_query = mixed * blend.coverage(0.0, query);
     add(Rule::NameCoverage, (covered - by_query) * scale);

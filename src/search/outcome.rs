@@ -10,7 +10,7 @@ use crate::search::query::Query;
 use crate::search::rank::{self, Ranked};
 use crate::search::score::{Doc, Scores, Shelf};
 use crate::search::verdict::{Confidence, Judge};
-use crate::search::{Answer, Hit, Shared, Verdict, alias};
+use crate::search::{Answer, Hit, Shared, Verdict, alias, wanted};
 
 pub(super) struct Outcome<'a> {
     pub shelf: Shelf<'a>,
@@ -45,7 +45,9 @@ impl<'a> Outcome<'a> {
         let weights = &shared.weights;
         let shelf = Shelf::new(statistics);
         let query = Query::parse(text, statistics, weights);
-        let scores = Scores::new(&shelf, &query, semantic, weights);
+        let aliased = alias::find(&shared.aliases, text, &shelf);
+        let wanted = || wanted::find(&shared.keywords, &aliased, &query, &shelf, weights);
+        let scores = Scores::new(&shelf, &query, semantic, wanted, weights);
         let (ranked, scores) =
             rank::ranked(&shelf, &query, scores, statistics, weights, limit, &admit);
         let judge = Judge::new(&shelf, &query, &scores, statistics);
@@ -54,7 +56,7 @@ impl<'a> Outcome<'a> {
         for (naming, doc) in rank::named(&shelf, text) {
             special.push((doc, Some(naming), 0.0));
         }
-        for aliased in alias::find(&shared.aliases, text, &shelf) {
+        for aliased in aliased {
             special.push((aliased.doc, aliased.naming(), weights.alias * aliased.share));
         }
         special.retain(|(doc, ..)| admit(shelf.tool(*doc)));

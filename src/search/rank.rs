@@ -19,6 +19,8 @@ pub(super) struct Ranked {
     pub score: f32,
     /// Before name and server were looked at.
     pub mixed: f32,
+    /// How much of that it owes to the user, who wants it for words of the query.
+    pub raised: f32,
     /// Which share of the name is asked for, which share of the query the tool has, and which share of the best
     /// server's strength the tool's has.
     pub name: f32,
@@ -54,18 +56,40 @@ pub(super) fn ranked(
     admit: &impl Fn(&Tool) -> bool,
 ) -> (Vec<Ranked>, Scores) {
     let n = n.max(weights.pool);
-    let mut pool = best(&scores.mixed(query, weights), n);
+    let pool_of = |scores: &Scores| {
+        let mut mixed = scores.mixed(query, weights);
+        let raised = scores.raise_wanted(&mut mixed);
+        (best(&mixed, n), raised)
+    };
+    let (mut pool, mut raised) = pool_of(&scores);
     // Most sessions admit everything, so that all tools are asked about only once some of the best is refused.
     if pool.iter().any(|(_, doc)| !admit(shelf.tool(*doc))) {
         let segments = shelf.segments.iter();
         let tools = segments.flat_map(|segment| &segment.tools);
         let admitted: Vec<bool> = tools.map(|tool| admit(tool)).collect();
         scores.keep(&admitted);
-        pool = best(&scores.mixed(query, weights), n);
+        (pool, raised) = pool_of(&scores);
     }
+    let mut coverage = Coverage::new(query, statistics, weights);
     let blend = scores.blend(weights);
-    let raised = raise(&pool, shelf, query, statistics, weights, blend);
-    (raised, scores)
+    let compared = pool.iter().map(|(mixed, doc)| {
+        let (segment, tool) = shelf.place(*doc);
+        let (name, query) = coverage.of(shelf.segments[segment], tool);
+        // What the user calls a tool is as good as its name.
+        let name = name.max(scores.wanted(*doc));
+        let raised = raised.iter().find(|(raised, _)| raised == doc);
+        Ranked {
+            doc: *doc,
+            score: mixed * (1.0 + blend.coverage(name, query)),
+            mixed: *mixed,
+            raised: raised.map_or(0.0, |(_, by)| *by),
+            name,
+            query,
+            server: 0.0,
+        }
+    });
+    let ranked = raise_servers(compared.collect(), shelf, weights, blend);
+    (ranked, scores)
 }
 
 /// The best `n` of those that have a score, best first.
@@ -99,31 +123,13 @@ fn best(scores: &[f32], n: usize) -> Vec<(f32, Doc)> {
     res
 }
 
-/// Raises tools whose names the query covers and that cover the query, then tools of servers that have several good ones.
-fn raise(
-    pool: &[(f32, Doc)],
+/// Puts tools in order, those of servers that have several good ones before others.
+fn raise_servers(
+    mut res: Vec<Ranked>,
     shelf: &Shelf,
-    query: &Query,
-    statistics: &Statistics,
     weights: &Weights,
     blend: &Blend,
 ) -> Vec<Ranked> {
-    let mut coverage = Coverage::new(query, statistics, weights);
-    let mut res: Vec<Ranked> = pool
-        .iter()
-        .map(|(mixed, doc)| {
-            let (segment, tool) = shelf.place(*doc);
-            let (name, query) = coverage.of(shelf.segments[segment], tool);
-            Ranked {
-                doc: *doc,
-                score: mixed * (1.0 + blend.coverage(name, query)),
-                mixed: *mixed,
-                name,
-                query,
-                server: 0.0,
-            }
-        })
-        .collect();
     let order = |a: &Ranked, b: &Ranked| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc));
     res.sort_unstable_by(order);
 

@@ -8,6 +8,7 @@ use crate::search::fields::Field;
 use crate::search::layer::Statistics;
 use crate::search::query::{Asked, Query, Wish};
 use crate::search::segment::{Posting, Segment};
+use crate::search::wanted::Wanted;
 use crate::search::weights::{Blend, Weights};
 
 /// A tool by its place on the shelf, which is also the order of equal scores.
@@ -70,6 +71,8 @@ pub(super) struct Scores {
     meaning: Vec<Option<Vec<f32>>>,
     /// Whether the meaning of the whole query is a sentence encoder's; that of the parts never is.
     pub has_sentences: bool,
+    /// With a sentence encoder, the tools that the user wants for words of the query, and the least that they score.
+    wanted: Vec<(Wanted, f32)>,
 }
 
 impl Scores {
@@ -77,6 +80,7 @@ impl Scores {
         shelf: &Shelf,
         query: &Query,
         semantic: Option<Semantic<'_>>,
+        wanted: impl FnOnce() -> Vec<Wanted>,
         weights: &Weights,
     ) -> Scores {
         let words = words(shelf, query, weights);
@@ -84,6 +88,10 @@ impl Scores {
         let mut meaning: Vec<Option<Vec<f32>>> = wishes.map(|wish| meaning(shelf, wish)).collect();
         let sentences = semantic.and_then(|it| it.cosines(&shelf.keys()?));
         let has_sentences = sentences.is_some();
+        let wanted = match &sentences {
+            Some(sentences) => with_least(wanted(), query, &words[0], sentences, weights),
+            None => Vec::new(),
+        };
         if let (Some(sentences), Some(whole)) = (sentences, meaning.first_mut()) {
             let share = weights.word_vectors * fit(query, &words[0], weights);
             *whole = Some(beside(sentences, whole.as_deref(), share));
@@ -92,11 +100,13 @@ impl Scores {
             words,
             meaning,
             has_sentences,
+            wanted,
         }
     }
 
     /// Takes tools out of the comparison.
     pub fn keep(&mut self, admitted: &[bool]) {
+        self.wanted.retain(|(it, _)| admitted[it.doc as usize]);
         let all = self
             .words
             .iter_mut()
@@ -153,6 +163,23 @@ impl Scores {
         };
         let share = blend.words(n_words);
         Scales::new(&self.words[wish], self.meaning[wish].as_deref(), share)
+    }
+
+    /// The share of the query for which the user wants a tool; only with a sentence encoder.
+    pub fn wanted(&self, doc: Doc) -> f32 {
+        let wanted = self.wanted.iter().find(|(it, _)| it.doc == doc);
+        wanted.map_or(0.0, |(it, _)| it.share)
+    }
+
+    /// Gives tools that the user wants the least that they are to score; by how much each of them was raised.
+    pub fn raise_wanted(&self, mixed: &mut [f32]) -> Vec<(Doc, f32)> {
+        let raised = self.wanted.iter().map(|(it, least)| {
+            let score = &mut mixed[it.doc as usize];
+            let by = (least - *score).max(0.0);
+            *score += by;
+            (it.doc, by)
+        });
+        raised.collect()
     }
 
     /// Words and meaning in one number from 0 to 1, for the whole query and the part of it that fits best.
@@ -220,6 +247,35 @@ fn meaning(shelf: &Shelf, wish: &Wish) -> Option<Vec<f32>> {
         res.extend(cosines.map(|cosine| cosine.max(0.0)));
     }
     Some(res)
+}
+
+/// The least that tools score which the user wants for words of the query.
+///
+/// Beside a good cosine a word counts for little, which is right where there is a good one; but where all are poor, and
+/// no tool has the other words either, the best of them is as much as a good one. So what the user said of a part of the
+/// query counts in full for that part, and for the rest as far as neither words nor meaning speak for another tool.
+fn with_least(
+    wanted: Vec<Wanted>,
+    query: &Query,
+    words: &[f32],
+    sentences: &[f32],
+    weights: &Weights,
+) -> Vec<(Wanted, f32)> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut of_others = words.to_vec();
+    for it in &wanted {
+        of_others[it.doc as usize] = 0.0;
+    }
+    let by_words = fit(query, &of_others, weights);
+    let by_meaning = best(sentences) / weights.sure_meaning;
+    let known = by_words.max(by_meaning).min(1.0);
+    let least = |it: Wanted| {
+        let least = 1.0 - (1.0 - it.share) * known;
+        (it, least)
+    };
+    wanted.into_iter().map(least).collect()
 }
 
 /// The cosines of sentences with a share of those of word vectors, both by their best.

@@ -39,6 +39,8 @@ pub(super) struct Weights {
     pub word_vectors: f32,
     pub fits: (f32, f32),
     pub unknown_worth: f32,
+    /// From this cosine of a sentence encoder on, some tool means what the query means, whatever the user's keywords say.
+    pub sure_meaning: f32,
     /// The tools whose names are compared with the query, and by which servers are compared.
     pub pool: usize,
     /// The cosine from which on a query's word covers a bit of another one in a name.
@@ -136,6 +138,7 @@ impl Default for Weights {
             word_vectors: 0.2,
             fits: (0.2, 0.5),
             unknown_worth: 3.0,
+            sure_meaning: 0.5,
             pool: 50,
             alike_from: 0.1,
             server: 0.2,

@@ -120,6 +120,7 @@ fn rule(rule: &Rule) -> String {
         Rule::Word { stem, field } => format!("`{}` in {}", one_line(stem), place(*field)),
         Rule::NearWord { stem } => format!("a word like `{}`", one_line(stem)),
         Rule::Meaning => "meaning".to_owned(),
+        Rule::Wanted => "your keywords or alias".to_owned(),
         Rule::Part => "fits a part".to_owned(),
         Rule::NameCoverage => "words of its name".to_owned(),
         Rule::QueryCoverage => "words of the query".to_owned(),
