@@ -197,6 +197,7 @@ impl Index {
 
     /// A query as a sentence encoder should read it that knows English alone.
     pub fn in_english<'t>(&self, query: &'t str) -> Cow<'t, str> {
+        let query = query::read_part(query);
         query::in_english(query, &Statistics::new([&self.host, &self.servers]))
     }
 
@@ -528,6 +529,31 @@ mod tests {
                 first == expected || expected == "tracker_save_issue" && first.contains("issue");
             assert!(is_right, "{query}: {first}");
         }
+    }
+
+    /// Each would take minutes if words were compared with all words before them, or all cuts of a word looked up.
+    #[test]
+    fn a_query_without_end_is_read_in_the_time_of_its_length() {
+        let index = index(TOOLS);
+        let statistics = Statistics::new([&index.host, &index.servers]);
+        let distinct: String = (0..100_000).map(|n| format!("{n:x}q ")).collect();
+        for text in [&distinct, &"issue".repeat(100_000), &"verq".repeat(100_000)] {
+            let query = query::Query::parse(text, &statistics, &index.shared.weights);
+            assert!(!query.asked.is_empty());
+            let _ = query::in_english(text, &statistics);
+        }
+    }
+
+    #[test]
+    fn of_a_query_without_end_the_beginning_counts() {
+        let index = index(TOOLS);
+        let query = format!("list issues {}", "and so on ".repeat(1000));
+        let longer = format!("{query} weather forecast");
+        assert_eq!(
+            index.search(&query, 5, |_| true),
+            index.search(&longer, 5, |_| true)
+        );
+        assert!(found(&index, &longer).contains("list_issues"));
     }
 
     #[test]

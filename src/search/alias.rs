@@ -44,7 +44,7 @@ pub(super) fn find(aliases: &[Alias], query: &str, shelf: &Shelf) -> Vec<Aliased
         return Vec::new();
     }
     let asked = content(query);
-    let is_asked = |term: &Term| asked.contains(term);
+    let is_asked = |term: &Term| asked.binary_search(term).is_ok();
     let mut res = Vec::new();
     for alias in aliases
         .iter()

@@ -6,7 +6,7 @@ use crate::catalog::Tool;
 use crate::search::encoder::semantic::Semantic;
 use crate::search::layer::Statistics;
 use crate::search::naming::Naming;
-use crate::search::query::Query;
+use crate::search::query::{self, Query};
 use crate::search::rank::{self, Ranked};
 use crate::search::score::{Doc, Scores, Shelf};
 use crate::search::verdict::{Confidence, Judge};
@@ -43,6 +43,7 @@ impl<'a> Outcome<'a> {
         statistics: &Statistics<'a>,
     ) -> Outcome<'a> {
         let weights = &shared.weights;
+        let text = query::read_part(text);
         let shelf = Shelf::new(statistics);
         let query = Query::parse(text, statistics, weights);
         let aliased = alias::find(&shared.aliases, text, &shelf);

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::search::languages;
 use crate::search::layer::Statistics;
 use crate::search::lexicon::Likeness;
+use crate::search::stems::MAX_WORD;
 use crate::search::synonyms;
 use crate::search::vectors::{Embedding, Place, Vectors};
 use crate::search::weights::Weights;
@@ -48,6 +49,15 @@ const WHOLE: u32 = 1;
 /// The rest of a query with more parts is one part.
 const MAX_PARTS: usize = 8;
 
+/// How much of a query is read, in bytes. A model asks in a sentence or two; each of its words is looked for in every
+/// tool, and an unknown one is compared with all that are known.
+const MAX_LENGTH: usize = 4096;
+
+/// What is read of a query.
+pub(super) fn read_part(text: &str) -> &str {
+    words::head(text, MAX_LENGTH)
+}
+
 impl Query {
     pub fn parse(text: &str, statistics: &Statistics, weights: &Weights) -> Query {
         let translation = languages::translate(text, |word| is_understood(word, statistics));
@@ -59,13 +69,17 @@ impl Query {
         }
         reader.finish(weights.part_from);
         let Reader {
-            mut asked, parts, ..
+            mut asked,
+            mut numbers,
+            parts,
+            ..
         } = reader;
         if asked.is_empty() {
             words::each(text, |word| {
-                if asked.iter().all(|asked| asked.term != word.term) {
+                numbers.entry(word.term).or_insert_with(|| {
                     asked.push(Asked::new(word, WHOLE));
-                }
+                    asked.len() - 1
+                });
             });
         }
 
@@ -78,7 +92,7 @@ impl Query {
             }
         }
 
-        join_and_part(text, &mut asked, statistics, weights);
+        join_and_part(text, &mut asked, &numbers, statistics, weights);
 
         // What is left of another language says nothing, not even how long the query is.
         if translated.is_some() && asked.iter().any(|asked| asked.worth > 0.0) {
@@ -109,6 +123,8 @@ impl Query {
 #[derive(Default)]
 struct Reader {
     asked: Vec<Asked>,
+    /// Where in `asked` each word is.
+    numbers: FxHashMap<Term, usize>,
     parts: Vec<Part>,
     is_part_complete: bool,
 }
@@ -133,15 +149,16 @@ impl Reader {
             if word.is_stop {
                 return;
             }
-            let known = self.asked.iter_mut().find(|asked| asked.term == word.term);
-            let is_new_here = match known {
-                Some(asked) => {
+            let is_new_here = match self.numbers.get(&word.term) {
+                Some(known) => {
+                    let asked = &mut self.asked[*known];
                     asked.times += 1;
                     let is_new_here = asked.wishes & 1 << number == 0;
                     asked.wishes |= 1 << number;
                     is_new_here
                 }
                 None => {
+                    self.numbers.insert(word.term, self.asked.len());
                     self.asked.push(Asked::new(word, WHOLE | 1 << number));
                     true
                 }
@@ -202,16 +219,19 @@ fn is_understood(word: &str, statistics: &Statistics) -> bool {
 
 /// Lets two words that follow each other stand for the one that tools make of them, as `file system` for `filesystem`,
 /// and a word that no tool has for the two that it is made of, as `keyring` for `key ring`.
-fn join_and_part(text: &str, asked: &mut [Asked], statistics: &Statistics, weights: &Weights) {
+fn join_and_part(
+    text: &str,
+    asked: &mut [Asked],
+    numbers: &FxHashMap<Term, usize>,
+    statistics: &Statistics,
+    weights: &Weights,
+) {
     let is_known = |term: Term| statistics.n_tools(term) > 0;
     let words = words::plain(text);
     // Where among those asked for each of them is.
     let places: Vec<Option<usize>> = words
         .iter()
-        .map(|word| {
-            let term = words::term(word);
-            asked.iter().position(|asked| asked.term == term)
-        })
+        .map(|word| numbers.get(&words::term(word)).copied())
         .collect();
     for (pair, places) in words.windows(2).zip(places.windows(2)) {
         if places.iter().all(Option::is_none) {
@@ -240,6 +260,7 @@ fn join_and_part(text: &str, asked: &mut [Asked], statistics: &Statistics, weigh
 /// The two words that a word may be made of, wherever it is cut.
 fn halves(word: &str) -> impl Iterator<Item = (Term, Term)> {
     const SHORTEST: usize = 3;
+    let word = words::head(word, MAX_WORD);
     let cuts = match word.is_ascii() {
         true => SHORTEST..(word.len() + 1).saturating_sub(SHORTEST),
         false => 0..0,

@@ -14,7 +14,7 @@ const REMEMBERED: usize = 32_768;
 const N_SLOTS: usize = 2 * REMEMBERED;
 
 /// The longest word that is told from another one, in bytes.
-const MAX_WORD: usize = 64;
+pub(super) const MAX_WORD: usize = 64;
 
 /// Words that are read before they are handed on.
 const BATCH: usize = 64;

@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use crate::search::runs::{self, Shape};
-use crate::search::stems::Stems;
+use crate::search::stems::{MAX_WORD, Stems};
 use crate::search::vectors::Place;
 
 thread_local! {
@@ -99,8 +99,10 @@ pub(super) fn of(text: &str) -> Vec<(String, Term)> {
     res
 }
 
-/// What stands for a single word in lower case, which is not remembered.
+/// What stands for a single word in lower case, which is not remembered; for an endless one, what stands for its
+/// beginning.
 pub(super) fn term(word: &str) -> Term {
+    let word = head(word, MAX_WORD);
     match word.is_ascii() {
         true => Term::of(&Stemmer::create(Algorithm::English).stem(word)),
         false => Term::of(word),
