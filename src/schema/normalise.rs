@@ -138,43 +138,43 @@ fn tidy(schema: &mut Value, depth: usize, faults: &mut Vec<Fault>) {
 }
 
 fn tidy_members(members: &mut Map<String, Value>, faults: &mut Vec<Fault>) {
-    // Base addresses: with them gone, every reference is one into this very schema.
-    for keyword in [
-        "$schema",
-        "$id",
-        "$comment",
-        "$vocabulary",
-        "$recursiveRef",
-        "$recursiveAnchor",
-    ] {
-        members.shift_remove(keyword);
-    }
-    if members.get("id").is_some_and(Value::is_string) {
-        members.shift_remove("id");
-    }
-    drop_misshapen(members);
+    // A schema has few of the keywords that there are.
+    members.retain(|keyword, value| !is_base(keyword, value) && fits(keyword, value));
     tidy_type(members, faults);
     modernise(members);
     allow_null_where_nullable(members);
 }
 
+/// Base addresses and what goes with them: with them gone, every reference is one into this very schema.
+fn is_base(keyword: &str, value: &Value) -> bool {
+    match keyword {
+        "$schema" | "$id" | "$comment" | "$vocabulary" | "$recursiveRef" | "$recursiveAnchor" => {
+            true
+        }
+        "id" => value.is_string(),
+        _ => false,
+    }
+}
+
 /// The shape of a keyword's value.
 enum Shape {
     Text,
+    Anchor,
     Flag,
     Number,
     Count,
+    /// Of anything, and not empty.
     List,
     Names,
-    Schemas,
     Named,
+    NamedNames,
 }
 
 const SHAPES: [(&str, Shape); 37] = [
     ("$ref", Shape::Text),
-    ("$anchor", Shape::Text),
+    ("$anchor", Shape::Anchor),
     ("$dynamicRef", Shape::Text),
-    ("$dynamicAnchor", Shape::Text),
+    ("$dynamicAnchor", Shape::Anchor),
     ("title", Shape::Text),
     ("description", Shape::Text),
     ("pattern", Shape::Text),
@@ -199,76 +199,61 @@ const SHAPES: [(&str, Shape); 37] = [
     ("examples", Shape::List),
     ("enum", Shape::List),
     ("required", Shape::Names),
-    ("allOf", Shape::Schemas),
-    ("anyOf", Shape::Schemas),
-    ("oneOf", Shape::Schemas),
-    ("prefixItems", Shape::Schemas),
+    ("allOf", Shape::List),
+    ("anyOf", Shape::List),
+    ("oneOf", Shape::List),
+    ("prefixItems", Shape::List),
     ("$defs", Shape::Named),
     ("definitions", Shape::Named),
     ("patternProperties", Shape::Named),
     ("dependentSchemas", Shape::Named),
-    ("dependentRequired", Shape::Named),
+    ("dependentRequired", Shape::NamedNames),
 ];
 
-/// Takes out keywords whose value cannot be meant, such as `required: null` or `minimum: "none"`.
-fn drop_misshapen(members: &mut Map<String, Value>) {
-    for (keyword, shape) in &SHAPES {
-        let Some(value) = members.get_mut(*keyword) else {
-            continue;
-        };
-        let fits = match shape {
-            Shape::Text => value.is_string(),
-            Shape::Flag => value.is_boolean(),
-            Shape::Number => {
-                as_number(value);
-                value.is_number()
+/// Whether a keyword's value can be meant, other than `required: null` or `minimum: "none"`; mends what can be mended.
+fn fits(keyword: &str, value: &mut Value) -> bool {
+    if keyword == "properties" && !value.is_object() {
+        *value = json!({});
+    }
+    if ONE.contains(&keyword) {
+        return !value.is_null() && (!value.is_array() || keyword == "items");
+    }
+    let Some((_, shape)) = SHAPES.iter().find(|(name, _)| *name == keyword) else {
+        return true;
+    };
+    match shape {
+        Shape::Text => value.is_string(),
+        Shape::Anchor => value.as_str().is_some_and(is_anchor),
+        Shape::Flag => value.is_boolean(),
+        Shape::Number => {
+            as_number(value);
+            value.is_number()
+        }
+        Shape::Count => {
+            as_number(value);
+            value
+                .as_f64()
+                .is_some_and(|count| count >= 0.0 && count.fract() == 0.0)
+        }
+        Shape::Names => match value {
+            Value::Array(names) => {
+                names.retain(Value::is_string);
+                true
             }
-            Shape::Count => {
-                as_number(value);
-                value
-                    .as_f64()
-                    .is_some_and(|count| count >= 0.0 && count.fract() == 0.0)
+            _ => false,
+        },
+        Shape::List => value.as_array().is_some_and(|list| !list.is_empty()),
+        Shape::Named => value.is_object(),
+        Shape::NamedNames => match value {
+            Value::Object(named) => {
+                named.retain(|_, names| {
+                    let names = names.as_array();
+                    names.is_some_and(|names| names.iter().all(Value::is_string))
+                });
+                true
             }
-            Shape::List => value.as_array().is_some_and(|list| !list.is_empty()),
-            Shape::Names => match value {
-                Value::Array(names) => {
-                    names.retain(Value::is_string);
-                    true
-                }
-                _ => false,
-            },
-            Shape::Schemas => value.as_array().is_some_and(|list| !list.is_empty()),
-            Shape::Named => value.is_object(),
-        };
-        if !fits {
-            members.shift_remove(*keyword);
-        }
-    }
-    if let Some(properties) = members.get_mut("properties")
-        && !properties.is_object()
-    {
-        *properties = json!({});
-    }
-    for keyword in ONE {
-        let is_misshapen = members
-            .get(keyword)
-            .is_some_and(|value| value.is_null() || (value.is_array() && keyword != "items"));
-        if is_misshapen {
-            members.shift_remove(keyword);
-        }
-    }
-    for keyword in ["$anchor", "$dynamicAnchor"] {
-        let name = members.get(keyword).and_then(Value::as_str);
-        if name.is_some_and(|name| !is_anchor(name)) {
-            members.shift_remove(keyword);
-        }
-    }
-    if let Some(Value::Object(dependencies)) = members.get_mut("dependentRequired") {
-        dependencies.retain(|_, names| {
-            names
-                .as_array()
-                .is_some_and(|names| names.iter().all(Value::is_string))
-        });
+            _ => false,
+        },
     }
 }
 

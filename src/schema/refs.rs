@@ -42,6 +42,10 @@ pub fn followed<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 
 /// Every reference that leads nowhere, with the place where it stands.
 pub fn dangling(root: &Value) -> Vec<(String, String)> {
+    // Most schemas refer to nothing, and need no paths.
+    if !refers(root, 0) {
+        return Vec::new();
+    }
     let mut search = Search {
         root,
         path: String::new(),
@@ -55,6 +59,17 @@ pub fn dangling(root: &Value) -> Vec<(String, String)> {
 /// A key as a part of a JSON pointer.
 pub fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Whether a schema or anything in it has a reference.
+fn refers(schema: &Value, depth: usize) -> bool {
+    let Value::Object(members) = schema else {
+        return false;
+    };
+    // The schemas in `properties` are counted as two levels deeper here, as it is taken for one itself.
+    depth <= 2 * MAX_DEPTH
+        && (members.contains_key("$ref")
+            || subschemas(members).any(|value| refers(value, depth + 1)))
 }
 
 struct Search<'a> {
