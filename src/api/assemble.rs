@@ -141,7 +141,25 @@ fn is(tool: &Tool, sent: &HostTool) -> bool {
     tool.exposed.as_str() == sent.name
         && tool.description == sent.description.as_deref().unwrap_or_default()
         && tool.deferrable == (sent.defer == Some(true))
-        && tool.input_schema == *sent.parameters.as_ref().unwrap_or(&Value::Null)
+        && is_written_alike(
+            &tool.input_schema,
+            sent.parameters.as_ref().unwrap_or(&Value::Null),
+        )
+}
+
+/// Whether two values are the same text: the order of members is part of what a model is shown.
+fn is_written_alike(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let mut pairs = a.iter().zip(b);
+            a.len() == b.len()
+                && pairs.all(|((a_key, a), (b_key, b))| a_key == b_key && is_written_alike(a, b))
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_written_alike(a, b))
+        }
+        _ => a == b,
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +186,12 @@ mod tests {
             assert!(!Arc::ptr_eq(&other, &first));
             assert_eq!(other.tools.tools[1].description, "asks again");
         }
+        let in_order = |text: &str| -> Vec<HostTool> { serde_json::from_str(text).unwrap() };
+        let ordered = in_order(r#"[{"name": "x", "parameters": {"a": [{"b": 1, "c": 2}]}}]"#);
+        let other = in_order(r#"[{"name": "x", "parameters": {"a": [{"c": 2, "b": 1}]}}]"#);
+        let known = host_tools(ordered.clone(), [&none, &none]);
+        assert!(Arc::ptr_eq(&host_tools(ordered, [&none, &known]), &known));
+        assert!(!Arc::ptr_eq(&host_tools(other, [&none, &known]), &known));
         let fewer = host_tools(sent("asks")[..1].to_vec(), [&first, &first]);
         assert_eq!(fewer.tools.tools.len(), 1);
     }

@@ -6,14 +6,16 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tracing::warn;
 
 use crate::api::host::Host;
 use crate::api::methods;
-use crate::api::record::lines::Append;
+use crate::api::record::lines::{Append, Lines};
 use crate::api::types::{LogLevel, LogNotification};
 use crate::catalog::Tool;
 use crate::config::Config;
@@ -27,7 +29,10 @@ const WAITING: usize = 20;
 /// Sessions whose searches wait for a call.
 const SESSIONS: usize = 1000;
 
-/// Writes in a thread of its own. Cheap to clone; nothing is ever waited for.
+/// How long the end of the process waits for what is still to be written.
+const FINISH_LIMIT: Duration = Duration::from_secs(2);
+
+/// Writes in a thread of its own. Cheap to clone; no search waits for it.
 #[derive(Clone)]
 pub struct Recorder {
     events: mpsc::UnboundedSender<Event>,
@@ -71,7 +76,7 @@ impl Recorder {
     /// Appends to a file that was opened for that and to be read; `warning` is what its host should hear of it.
     pub fn start(file: File, path: &Path, warning: Option<String>) -> io::Result<Recorder> {
         let (events, mut received) = mpsc::unbounded_channel();
-        let mut log = Log::new(file, path.display().to_string());
+        let mut log = Log::new(Lines::new(file), path.display().to_string());
         log.untold.extend(warning);
         thread::Builder::new()
             .name("record".to_owned())
@@ -117,12 +122,12 @@ impl Recorder {
         });
     }
 
-    /// Writes what still waits for a call, as having led to none.
+    /// Writes what still waits for a call, as having led to none. A file system that hangs is not waited for.
     pub async fn finish(&self) {
         let (done, finished) = oneshot::channel();
         self.send(Event::Flush(done));
         // A thread that has ended has nothing to write any more.
-        let _ = finished.await;
+        let _ = timeout(FINISH_LIMIT, finished).await;
     }
 
     fn send(&self, event: Event) {

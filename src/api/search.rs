@@ -8,7 +8,7 @@ use crate::api::types::Outcome;
 use crate::bridge::results::{Available, Found, Room, describe_result, search_result};
 use crate::bridge::{BridgeTool, DescribeCall, SearchCall};
 use crate::catalog::Tool;
-use crate::hub::session::Change;
+use crate::hub::session::{Change, IndexOf};
 use crate::hub::{Entry, Snapshot};
 use crate::search::{Answer, Verdict};
 use crate::server::ServerState;
@@ -20,10 +20,11 @@ const SEARCHES_BEFORE_WHOLE: u64 = 3;
 const MEANINGS_LIMIT: Duration = Duration::from_millis(250);
 
 pub async fn search(turn: &Turn<'_>, call: &SearchCall) -> Answered {
-    let index = turn
-        .session
-        .host
-        .index(turn.snapshot.catalog.generation(), &turn.snapshot.index);
+    let of = IndexOf {
+        generation: turn.snapshot.catalog.generation(),
+        config_revision: turn.snapshot.config_revision,
+    };
+    let index = turn.session.host.index(of, &turn.snapshot.index);
     let meanings = match &turn.snapshot.encoder {
         Some(encoder) => {
             encoder

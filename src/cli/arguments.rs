@@ -203,7 +203,7 @@ pub struct Serve {
     #[arg(long, value_name = "FRAMING", default_value = "auto")]
     pub framing: FramingArgument,
     /// Append each search and the server's tool that was called next to this file, one JSON object a line, for `toolcrib
-    /// eval`. The secrets of the configuration are left out, and nobody else can read the file afterwards.
+    /// eval`. The secrets of the configuration are left out, and the file becomes readable by its owner alone.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }

@@ -33,7 +33,9 @@ pub fn open(path: &Path) -> Result<Opened, OpenError> {
     // Opening alone can do something to a device.
     match fs::metadata(path) {
         Ok(metadata) => require_regular(metadata.file_type())?,
-        Err(_) if path.is_symlink() => return Err(OpenError::Dangling),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            return Err(OpenError::Dangling);
+        }
         // Whatever else is wrong, opening tells too.
         Err(_) => {}
     }

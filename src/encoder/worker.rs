@@ -178,7 +178,10 @@ impl Worker {
         };
         match cache.write(&self.vectors, &self.used, KEPT) {
             Ok(()) => debug!(n_vectors = self.vectors.len(), "vectors saved"),
-            Err(error) => warn!(%error, "the vectors of tools cannot be kept on disk"),
+            Err(error) => {
+                self.is_unsaved = true;
+                warn!(%error, "the vectors of tools cannot be kept on disk");
+            }
         }
     }
 }

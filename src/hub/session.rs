@@ -27,12 +27,20 @@ pub struct Session {
     pub counts: Counts,
 }
 
+/// What an index was made from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct IndexOf {
+    pub generation: u64,
+    /// Aliases and keywords are the configuration's.
+    pub config_revision: u64,
+}
+
 /// What a host runs itself; sessions that have the same share it.
 #[derive(Default)]
 pub struct Host {
     pub tools: HostTools,
-    /// Over the catalog of a generation and these tools.
-    index: Mutex<Option<(u64, Index)>>,
+    /// What is known of a catalog's index, with these tools too.
+    index: Mutex<Option<(IndexOf, Index)>>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -85,17 +93,20 @@ impl From<HostTools> for Host {
 }
 
 impl Host {
-    /// The index over the catalog and these tools; made once a generation, while others who want it wait for it.
-    pub fn index(&self, generation: u64, catalog: &Index) -> Index {
+    /// The index over a catalog and these tools; made once for each, while others who want it wait for it.
+    pub fn index(&self, of: IndexOf, catalog: &Index) -> Index {
         if !self.tools.tools.iter().any(|tool| tool.deferrable) {
             return catalog.clone();
         }
         let mut made = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {
-            Some((at, index)) if *at == generation => index.clone(),
-            _ => {
+            Some((made_of, index)) if *made_of == of => index.clone(),
+            newer => {
                 let index = catalog.with(Group::Host, &self.tools.tools);
-                *made = Some((generation, index.clone()));
+                // A turn that began before a change does not undo what was made after it.
+                if newer.as_ref().is_none_or(|(made_of, _)| *made_of < of) {
+                    *made = Some((of, index.clone()));
+                }
                 index
             }
         }
@@ -259,12 +270,20 @@ mod tests {
             index.tools().map(|it| it.exposed.to_string()).collect()
         };
         let empty = Index::default();
-        assert_eq!(names(&host.index(1, &empty)), ["ask"]);
+        let of = |generation, config_revision| IndexOf {
+            generation,
+            config_revision,
+        };
+        assert_eq!(names(&host.index(of(1, 1), &empty)), ["ask"]);
         let server = Group::Server(ServerName::new("web").unwrap());
         let more = empty.with(server, &[tool("get")].into());
-        // Of one generation there is one catalog, so that this one is not looked at.
-        assert_eq!(names(&host.index(1, &more)), ["ask"]);
-        assert_eq!(names(&host.index(2, &more)), ["ask", "get"]);
+        // Of one generation and configuration there is one catalog, so that this one is not looked at.
+        assert_eq!(names(&host.index(of(1, 1), &more)), ["ask"]);
+        for newer in [of(1, 2), of(2, 2)] {
+            assert_eq!(names(&host.index(newer, &more)), ["ask", "get"]);
+        }
+        assert_eq!(names(&host.index(of(1, 1), &empty)), ["ask"]);
+        assert_eq!(names(&host.index(of(2, 2), &empty)), ["ask", "get"]);
     }
 
     #[test]

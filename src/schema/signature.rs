@@ -1,6 +1,6 @@
 //! A tool's parameters in one short line that a model reads like code: `(repo: string, state?: "open"|"closed" = "open")`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::schema::{normalise::json_type, properties, refs, required};
 use crate::text::shorten;
@@ -17,21 +17,16 @@ const MAX_DEFAULT: usize = 40;
 /// Writes the signature of a schema as the server sent it.
 pub fn signature(schema: &Value) -> String {
     let schema = refs::followed(schema, schema);
-    let mut members = members_of(schema, schema, 0);
-    for part in schema
-        .get("allOf")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    let merged = merged(schema);
+    let mut members = members_of(merged.as_ref().unwrap_or(schema), schema, 0);
+    // Arguments that have no names of their own are one of several objects, or a map.
+    let is_nameless = |keyword: &str| schema.get(keyword).is_some_and(|it| !it.is_boolean());
+    if members.is_empty()
+        && ["oneOf", "anyOf", "additionalProperties"]
+            .into_iter()
+            .any(is_nameless)
     {
-        members.extend(members_of(refs::followed(schema, part), schema, 0));
-    }
-    if members.is_empty() {
-        // Arguments that have no names of their own: one of several objects, or a map.
-        let all = type_of(schema, schema, 0);
-        if all != "object" && all != "any" {
-            members.push(format!("arguments: {all}"));
-        }
+        members.push(format!("arguments: {}", type_of(schema, schema, 0)));
     }
     let whole = format!("({})", members.join(", "));
     if whole.chars().count() <= MAX_LENGTH {
@@ -48,6 +43,22 @@ pub fn signature(schema: &Value) -> String {
         shown += 1;
     }
     format!("{line}… {} more)", members.len() - shown)
+}
+
+/// The properties of a schema and of all that it has to be besides, in one; none where it stands alone.
+fn merged(schema: &Value) -> Option<Value> {
+    let parts = schema.get("allOf")?.as_array()?;
+    let parts = parts.iter().take(MAX_MEMBERS);
+    let all: Vec<&Value> = std::iter::once(schema)
+        .chain(parts.map(|part| refs::followed(schema, part)))
+        .collect();
+    let mut members = Map::new();
+    for (name, property) in all.iter().filter_map(|part| properties(part)).flatten() {
+        let known = members.entry(name.as_str());
+        known.or_insert_with(|| property.clone());
+    }
+    let required: Vec<&str> = all.iter().flat_map(|part| required(part)).collect();
+    Some(json!({"properties": members, "required": required}))
 }
 
 /// `name: type` of each property, the required ones first, each part in the server's order.
@@ -229,6 +240,11 @@ mod tests {
             json!({"type": "object", "allOf": [one("id"), {"$ref": "#/$defs/more"}], "$defs": {"more": one("email")}}),
             expect!["(id: string, email: string)"],
         );
+        check(
+            json!({"required": ["id"], "allOf": [{"properties": {"id": {"type": "string"}}}, {"properties": {"id": {}, "n": {"type": "integer"}}}]}),
+            expect!["(id: string, n?: integer)"],
+        );
+        check(json!({"type": ["object", "null"]}), expect!["()"]);
         check(
             json!({"type": "object", "additionalProperties": {"type": "number"}}),
             expect!["(arguments: {[key]: number})"],

@@ -343,6 +343,14 @@ impl Asked {
         self.worth = rarities.fold(0.0, f32::max);
     }
 
+    /// What the word is of all that is asked for; one that no tool has is worth something there too.
+    pub fn worth_of_all(&self, weights: &Weights) -> f32 {
+        match self.known {
+            true => self.worth,
+            false => self.worth.max(weights.unknown_worth),
+        }
+    }
+
     /// Lets a word that some tool has count so much of this one.
     fn add_near(&mut self, term: Term, part: f32, statistics: &Statistics) {
         match self.near.iter_mut().find(|(near, _)| *near == term) {

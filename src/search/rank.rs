@@ -227,10 +227,7 @@ impl<'a> Coverage<'a> {
     fn of_query(&self, segment: &Segment, tool: usize) -> f32 {
         let (mut whole, mut had) = (0.0, 0.0);
         for (asked, in_name) in self.query.asked.iter().zip(&self.had) {
-            let worth = match asked.known {
-                true => asked.worth,
-                false => asked.worth.max(self.weights.unknown_worth),
-            };
+            let worth = asked.worth_of_all(self.weights);
             let near = || {
                 let near = asked
                     .near

@@ -264,12 +264,15 @@ fn with_least(
     if wanted.is_empty() {
         return Vec::new();
     }
-    let mut of_others = words.to_vec();
-    for it in &wanted {
-        of_others[it.doc as usize] = 0.0;
-    }
-    let by_words = fit(query, &of_others, weights);
-    let by_meaning = best(sentences) / weights.sure_meaning;
+    let of_others = |scores: &[f32]| {
+        let mut res = scores.to_vec();
+        for it in &wanted {
+            res[it.doc as usize] = 0.0;
+        }
+        res
+    };
+    let by_words = fit(query, &of_others(words), weights);
+    let by_meaning = best(&of_others(sentences)) / weights.sure_meaning;
     let known = by_words.max(by_meaning).min(1.0);
     let least = |it: Wanted| {
         let least = 1.0 - (1.0 - it.share) * known;

@@ -72,10 +72,7 @@ impl Keywords {
     fn share(&self, query: &Query, weights: &Weights) -> f32 {
         let (mut whole, mut had) = (0.0, 0.0);
         for asked in &query.asked {
-            let worth = match asked.known {
-                true => asked.worth,
-                false => asked.worth.max(weights.unknown_worth),
-            };
+            let worth = asked.worth_of_all(weights);
             whole += worth;
             if self.words.contains(&asked.term) {
                 had += worth;

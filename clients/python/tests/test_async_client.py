@@ -88,6 +88,8 @@ async def test_handlers_answer() -> None:
     async def approve(params: ApproveParams) -> ApproveResult:
         if params.reason == "fail":
             raise RuntimeError("broken")
+        if params.reason == "stay":
+            await asyncio.sleep(LIMIT)
         if params.reason == "wait":
             try:
                 await asyncio.sleep(LIMIT)
@@ -103,7 +105,7 @@ async def test_handlers_answer() -> None:
         assert await ask("approve") == {"result": {"decision": "allow"}}
         assert (await ask("approve", reason="fail"))["error"]["code"] == -32603
         assert (await ask("elicit"))["error"]["code"] == -32601
-        assert (await ask("approve", "withdraw"))["error"]["code"] == -32800
+        assert (await ask("approve", "withdraw", reason="stay"))["error"]["code"] == -32800
         question = asyncio.create_task(ask("approve", reason="wait"))
         await call(client, "echo")
         question.cancel()

@@ -9,14 +9,33 @@ pub(super) trait Append {
     fn append(&mut self, line: &str) -> io::Result<()>;
 }
 
-impl Append for File {
-    fn append(&mut self, line: &str) -> io::Result<()> {
-        let is_at_start = is_at_start_of_line(self)?;
-        write_line(self, is_at_start, line)
+/// A file that lines are added to.
+pub(super) struct Lines {
+    file: File,
+    /// Whether its last line may have been begun and not ended. It is looked at only then: another process may be in the
+    /// midst of a line, which is its own to end.
+    is_doubtful: bool,
+}
+
+impl Lines {
+    pub fn new(file: File) -> Lines {
+        Lines {
+            file,
+            is_doubtful: true,
+        }
     }
 }
 
-/// Whether a file has no line that was begun and not ended, by us or by another.
+impl Append for Lines {
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        let is_at_start = !self.is_doubtful || is_at_start_of_line(&self.file)?;
+        let written = write_line(&mut self.file, is_at_start, line);
+        self.is_doubtful = written.is_err();
+        written
+    }
+}
+
+/// Whether a file has no line that was begun and not ended.
 fn is_at_start_of_line(file: &File) -> io::Result<bool> {
     let Some(last) = file.metadata()?.len().checked_sub(1) else {
         return Ok(true);
@@ -79,15 +98,19 @@ mod tests {
     #[test]
     fn a_line_that_was_not_ended_stays_alone() {
         let mut file = tempfile::tempfile().unwrap();
-        file.append("{1}").unwrap();
         file.write_all(b"{torn").unwrap();
-        file.append("{2}").unwrap();
-        file.append("{3}").unwrap();
+        let mut lines = Lines::new(file);
+        lines.append("{1}").unwrap();
+        lines.append("{2}").unwrap();
+        // As after a write for which there was no room.
+        lines.file.write_all(b"{torn").unwrap();
+        lines.is_doubtful = true;
+        lines.append("{3}").unwrap();
         let mut text = vec![0; 64];
-        let n_read = file.read_at(&mut text, 0).unwrap();
+        let n_read = lines.file.read_at(&mut text, 0).unwrap();
         assert_eq!(
             String::from_utf8_lossy(&text[..n_read]),
-            "{1}\n{torn\n{2}\n{3}\n"
+            "{torn\n{1}\n{2}\n{torn\n{3}\n"
         );
     }
 }

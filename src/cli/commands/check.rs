@@ -14,6 +14,7 @@ use crate::cli::render;
 use crate::cli::session::{Session, file_name, no_configuration, nowhere, source, with_servers};
 use crate::config::{self, Parsed, pointer};
 use crate::hub::Loaded;
+use crate::names::{ExposedName, ServerName, ToolId};
 
 /// What is printed as JSON.
 #[derive(Serialize)]
@@ -77,13 +78,21 @@ pub async fn run(global: &Global, args: Check, output: &Output) -> anyhow::Resul
     .await
 }
 
+/// Characters of an exposed name that are never a hash's.
+const UNHASHED: usize = 55;
+
 /// Aliases and keywords for tools that no server has. A server that does not answer may have them.
 fn idle(session: &Session) -> Vec<config::Problem> {
     let snapshot = session.hub.snapshot();
     let silent: Vec<String> = session
         .unreachable()
         .iter()
-        .map(|server| format!("mcp_{}_", server.name))
+        .filter_map(|server| {
+            let server = ServerName::new(&server.name).ok()?;
+            // Of a long name the end may be a hash.
+            let prefix = ExposedName::of(&ToolId::new(&server, "")).to_string();
+            Some(prefix.chars().take(UNHASHED).collect())
+        })
         .collect();
     let options = &snapshot.config.tool_search;
     let aliases = options.aliases.iter();
