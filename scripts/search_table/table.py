@@ -156,7 +156,7 @@ def main():
     args = arguments()
     if not (args.retrieval / "eval.py").exists():
         print(f"skipped: there is no eval.py in {args.retrieval}")
-        return 0
+        return 1 if args.check else 0
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(args.retrieval))
     import eval as reference
